@@ -1,0 +1,97 @@
+package dataset
+
+import "time"
+
+// ErrorPolicy says what a failing row does to the run.
+type ErrorPolicy string
+
+// The policies.
+const (
+	OnErrorFail       ErrorPolicy = "fail"        // end the run
+	OnErrorSkip       ErrorPolicy = "skip"        // leave the row out and count it
+	OnErrorDeadLetter ErrorPolicy = "dead-letter" // set the row aside with its cause
+)
+
+// TargetMode says what to do with a target that has data.
+type TargetMode string
+
+// The modes. The zero value refuses whatever is not the same command again.
+const (
+	TargetDefault   TargetMode = ""
+	TargetOverwrite TargetMode = "overwrite"
+	TargetAppend    TargetMode = "append"
+)
+
+// Options of one run. The zero value is a good default. None of them changes which rows come out, apart from Seed and OnError.
+type Options struct {
+	OnError     ErrorPolicy
+	Target      TargetMode
+	Ordered     bool          // sinks receive rows in source order
+	Seed        uint64        // for sample and shuffle; with Ordered also fixes file bytes
+	SeedSet     bool          // whether Seed was asked for
+	PartBytes   int64         // a part is closed at this size; default 512 MiB
+	CommitEvery time.Duration // a generation takes no new ranges after this long; default 60 s
+	Batch       struct {
+		NoFuse     bool // keep every step a stage, for measuring
+		NoCoalesce bool // leave small blocks as they are
+	}
+	Command string // the command as typed, for the log
+}
+
+// Report is what a run did, filled in while it runs.
+type Report struct {
+	Run          string // run id; empty without a target
+	Complete     bool   // "already complete": nothing had to be done
+	RowsRead     int64
+	RowsWritten  int64
+	RowsFailed   int64
+	BytesRead    int64
+	BytesWritten int64
+	Wall         time.Duration
+	PeakBytes    int64 // of the memory budget
+	BudgetBytes  int64
+	SpilledBytes int64
+	Stages       []StageReport
+	Warnings     []Warning
+	Failures     []Failure
+	Targets      []TargetReport
+	Notes        []string // what a person should know of this run ("an unfinished run was discarded")
+}
+
+// StageReport is what one stage did.
+type StageReport struct {
+	Name                string
+	RowsIn, RowsOut     int64
+	BlocksIn, BlocksOut int64
+	BytesIn, BytesOut   int64
+	Busy                time.Duration // slot held
+	Failed              int64
+	Workers             int // most instances at once
+	Waits               map[string]time.Duration
+}
+
+// Warning is one class of warnings, counted, with up to ten examples.
+type Warning struct {
+	Class    string
+	Count    int64
+	Examples []string
+}
+
+// Failure is one class of failed rows, counted, with up to ten examples.
+type Failure struct {
+	Op, Class string
+	Count     int64
+	Examples  []FailureExample
+}
+
+// FailureExample is one failed row.
+type FailureExample struct{ Where, Cause string }
+
+// TargetReport is what became of one target.
+type TargetReport struct {
+	Locator string
+	Rows    int64
+	Bytes   int64
+	Files   []string // relative names, at most a few
+	Parts   int
+}

@@ -1,0 +1,146 @@
+package dataset
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/sluice-data/sluice/dataset/block"
+)
+
+// Sink describes where rows go. It is immutable and shared.
+type Sink interface {
+	Name() string
+	Version() int
+	// Params is the layout, JSON-marshalable, without credentials; part of the plan fingerprint.
+	Params() any
+	// Check accepts or refuses the schema of the rows.
+	Check(in *arrow.Schema) error
+	// NewWriter opens one attempt at one part. Parts that are written at the same time use different writers; calls on one writer
+	// never overlap.
+	NewWriter(ctx context.Context, rt Runtime, part Part, in *arrow.Schema) (Writer, error)
+	// Finish publishes what the receipts name, all of them or none as seen by a reader of ours. It is idempotent: after a crash it
+	// is called again with the same receipts.
+	Finish(ctx context.Context, receipts []Receipt) error
+}
+
+// Part names one part of the output.
+type Part struct {
+	Seq       uint64            `json:"seq"`                 // in output order
+	Run       string            `json:"run"`                 // id of the run that wrote it
+	Attempt   int               `json:"attempt"`             // fresh for each try at the same rows
+	Partition map[string]string `json:"partition,omitempty"` // hive keys, if the layout has any
+}
+
+// Writer writes one part. It ends in exactly one of Commit or Abort.
+type Writer interface {
+	// Write appends the rows of a block, which it borrows.
+	Write(ctx context.Context, b *block.Block) error
+	// Bytes is the size of the part so far, as it will be in the target; Buffered the memory it holds.
+	Bytes() int64
+	Buffered() int64
+	// Commit makes the part whole and durable, though not yet visible, and returns what Finish needs to publish it.
+	Commit(ctx context.Context) (Receipt, error)
+	// Abort leaves no trace of the part.
+	Abort(ctx context.Context) error
+}
+
+// Receipt is a written part. Plain data; journaled.
+type Receipt struct {
+	Part  Part            `json:"part"`
+	Rows  int64           `json:"rows"`
+	Bytes int64           `json:"bytes"`
+	Hash  string          `json:"hash,omitempty"` // xxh3-128 of the bytes, hex
+	Data  json.RawMessage `json:"data,omitempty"` // the sink's own: staged and final names
+}
+
+// Target is a Sink whose result lives at a place that outlasts the run, so that runs on it are logged, locked and resumed. Sinks
+// without it deliver at least once.
+type Target interface {
+	Sink
+	// State is where logs, locks and manifests of this result are kept.
+	State(ctx context.Context) (Storage, error)
+	// Locator is the result's place, as a person would write it.
+	Locator() string
+	// Existing lists data already at the place that no manifest of ours accounts for, at most a few names.
+	Existing(ctx context.Context, known func(name string) bool) ([]string, error)
+	// Verify checks that the parts which receipts name are present and unchanged, and returns the names that are not.
+	Verify(ctx context.Context, receipts []Receipt) (missing []string, err error)
+	// Remove deletes published parts (overwrite).
+	Remove(ctx context.Context, receipts []Receipt) error
+	// Discard deletes staged, unpublished files of a run.
+	Discard(ctx context.Context, run string) error
+}
+
+// Storage is the seam to a place that keeps small named objects durably: a folder or a bucket prefix. Names are relative, with
+// slashes. Every write that returned nil is durable. Fault injection implements it too.
+type Storage interface {
+	// Read returns a whole object; the error satisfies errors.Is(err, fs.ErrNotExist) if there is none.
+	Read(ctx context.Context, name string) ([]byte, error)
+	// Create writes an object only if none of that name exists; else errors.Is(err, fs.ErrExist).
+	Create(ctx context.Context, name string, data []byte) error
+	// Replace writes an object, atomically replacing any of that name.
+	Replace(ctx context.Context, name string, data []byte) error
+	// List returns the names below a prefix, ascending.
+	List(ctx context.Context, prefix string) ([]string, error)
+	// Remove deletes an object; that there is none is no error.
+	Remove(ctx context.Context, name string) error
+	// Append opens a log for appending. Stores that cannot append number their segments.
+	Append(ctx context.Context, name string) (Log, error)
+	// Lock takes the exclusive lock of that name, held until release is called or the process dies. If another holds it, the
+	// error is a *LockedError.
+	Lock(ctx context.Context, name string, owner []byte) (release func() error, err error)
+}
+
+// Log is an append-only file. Append buffers; Sync makes everything appended durable. A failed Sync leaves the log unusable.
+type Log interface {
+	Append(p []byte) error
+	Sync() error
+	io.Closer
+}
+
+// LockedError says who holds a lock.
+type LockedError struct {
+	Name  string
+	Owner string
+}
+
+func (e *LockedError) Error() string {
+	return "lock " + e.Name + ": held by " + e.Owner
+}
+
+// Encoder turns blocks into the bytes of one file format; the file sink does the rest (staging, names, publishing). One encoder
+// writes one file; calls never overlap.
+type Encoder interface {
+	// Write appends the rows of a block, which it borrows, to the file.
+	Write(ctx context.Context, b *block.Block) error
+	// Buffered is the memory held for rows not yet written out; Written the bytes written so far.
+	Buffered() int64
+	Written() int64
+	// Close writes what is held and the footer. It does not close the underlying writer.
+	Close(ctx context.Context) error
+}
+
+// Format is a file format that can be written. Register a SinkDef that wraps it in the file sink.
+type Format interface {
+	Name() string
+	// Extension of its files, without dot: "parquet".
+	Extension() string
+	Version() int
+	// Params are the encoding options, JSON-marshalable.
+	Params() any
+	Check(in *arrow.Schema) error
+	NewEncoder(w io.Writer, in *arrow.Schema, mem memory.Allocator, parallel int) (Encoder, error)
+	// Join writes the concatenation of whole files of this format and one schema to w, without decoding them if it can: how a
+	// one-file result is made of its parts.
+	Join(ctx context.Context, w io.Writer, parts []JoinPart) error
+}
+
+// JoinPart is one file to be joined.
+type JoinPart struct {
+	io.ReaderAt
+	Size int64
+}

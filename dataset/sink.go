@@ -20,7 +20,7 @@ type Sink interface {
 	// Check accepts or refuses the schema of the rows.
 	Check(in *arrow.Schema) error
 	// NewWriter opens one attempt at one part. Parts that are written at the same time use different writers; calls on one writer
-	// never overlap.
+	// never overlap. Of rt the writer may keep the Allocator; everything else of it is valid only during this call.
 	NewWriter(ctx context.Context, rt Runtime, part Part, in *arrow.Schema) (Writer, error)
 	// Finish publishes what the receipts name, all of them or none as seen by a reader of ours. It is idempotent: after a crash it
 	// is called again with the same receipts.
@@ -35,11 +35,13 @@ type Part struct {
 	Partition map[string]string `json:"partition,omitempty"` // hive keys, if the layout has any
 }
 
-// Writer writes one part. It ends in exactly one of Commit or Abort.
+// Writer writes one part. It ends in exactly one of Commit or Abort; a Commit that failed has aborted. Either may come from another
+// goroutine than the writes did, after the last of them.
 type Writer interface {
-	// Write appends the rows of a block, which it borrows.
+	// Write appends the rows of a block, which it borrows. After an error the part can only be aborted.
 	Write(ctx context.Context, b *block.Block) error
-	// Bytes is the size of the part so far, as it will be in the target; Buffered the memory it holds.
+	// Bytes is what was written of the part so far, as it will be in the target, and depends on the rows alone, not on how they were
+	// cut into blocks; Buffered is the memory that the writer holds for rows not yet in Bytes.
 	Bytes() int64
 	Buffered() int64
 	// Commit makes the part whole and durable, though not yet visible, and returns what Finish needs to publish it.
@@ -51,6 +53,7 @@ type Writer interface {
 // Receipt is a written part. Plain data; journaled.
 type Receipt struct {
 	Part  Part            `json:"part"`
+	Name  string          `json:"name"` // at the target once published, relative to it, with slashes
 	Rows  int64           `json:"rows"`
 	Bytes int64           `json:"bytes"`
 	Hash  string          `json:"hash,omitempty"` // xxh3-128 of the bytes, hex
@@ -58,21 +61,40 @@ type Receipt struct {
 }
 
 // Target is a Sink whose result lives at a place that outlasts the run, so that runs on it are logged, locked and resumed. Sinks
-// without it deliver at least once.
+// without it deliver at least once. Every method may be repeated after a crash with the same arguments.
 type Target interface {
 	Sink
-	// State is where logs, locks and manifests of this result are kept.
+	// State is where logs, locks and manifests of this result are kept. Asking for it creates nothing.
 	State(ctx context.Context) (Storage, error)
 	// Locator is the result's place, as a person would write it.
 	Locator() string
-	// Existing lists data already at the place that no manifest of ours accounts for, at most a few names.
-	Existing(ctx context.Context, known func(name string) bool) ([]string, error)
-	// Verify checks that the parts which receipts name are present and unchanged, and returns the names that are not.
-	Verify(ctx context.Context, receipts []Receipt) (missing []string, err error)
-	// Remove deletes published parts (overwrite).
-	Remove(ctx context.Context, receipts []Receipt) error
+	// Existing lists data at the place that the live receipts do not account for, at most a hundred, as receipts that Remove takes.
+	// Without live receipts everything that a reader would find there is data, else only what looks like a part.
+	Existing(ctx context.Context, live []Receipt) ([]Receipt, error)
+	// Verify checks that the parts which receipts name are published and unchanged, and returns those that are not, in two lists.
+	Verify(ctx context.Context, receipts []Receipt) (missing, differ []Receipt, err error)
+	// Remove deletes published parts, except those whose names are also in keep: Finish will replace them.
+	Remove(ctx context.Context, receipts, keep []Receipt) error
+	// Seal marks the published result as complete, for others than readers of ours (_SUCCESS). Finish takes the mark away.
+	Seal(ctx context.Context, receipts []Receipt) error
 	// Discard deletes staged, unpublished files of a run.
 	Discard(ctx context.Context, run string) error
+}
+
+// Joiner is a Target whose result may be one object, decided at the end.
+type Joiner interface {
+	Target
+	// Join gives a run's parts, which come in output order, their final form and names, durable and not yet visible: one object, or
+	// the parts as they are where the layout is a folder or they exceed limit bytes. kept are published parts that the result is to
+	// keep; replaces tells that the final parts hold their rows too. It may be called again with a higher attempt.
+	Join(ctx context.Context, at Part, kept, parts []Receipt, limit int64) (final []Receipt, replaces bool, err error)
+}
+
+// Partitioned is a Sink that keeps the rows of one value of these columns in parts of their own (Part.Partition).
+type Partitioned interface {
+	Sink
+	// PartitionBy names the columns; empty means that there are none.
+	PartitionBy() []string
 }
 
 // Storage is the seam to a place that keeps small named objects durably: a folder or a bucket prefix. Names are relative, with
@@ -113,14 +135,15 @@ func (e *LockedError) Error() string {
 }
 
 // Encoder turns blocks into the bytes of one file format; the file sink does the rest (staging, names, publishing). One encoder
-// writes one file; calls never overlap.
+// writes one file; calls never overlap. The bytes depend on the rows alone, not on how they were cut into blocks.
 type Encoder interface {
 	// Write appends the rows of a block, which it borrows, to the file.
 	Write(ctx context.Context, b *block.Block) error
 	// Buffered is the memory held for rows not yet written out; Written the bytes written so far.
 	Buffered() int64
 	Written() int64
-	// Close writes what is held and the footer. It does not close the underlying writer.
+	// Close writes what is held and the footer and frees the memory that the encoder holds, also when it fails. It is called exactly
+	// once; of an aborted file the underlying writer then fails. It does not close the underlying writer.
 	Close(ctx context.Context) error
 }
 
@@ -144,3 +167,6 @@ type JoinPart struct {
 	io.ReaderAt
 	Size int64
 }
+
+// OrderKeeper is a Sink that wants rows in source order also when the run does not ask for it: one file, standard output.
+type OrderKeeper interface{ KeepsOrder() bool }

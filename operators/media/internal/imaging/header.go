@@ -1,0 +1,109 @@
+package imaging
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/png"
+
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
+	"golang.org/x/image/webp"
+)
+
+// Header is what is known of a picture before any pixel is decoded.
+type Header struct {
+	Format Format
+	// Width and Height are upright: after EXIF orientation.
+	Width, Height int
+	// Orientation is the EXIF orientation, 1 to 8; 1 is upright.
+	Orientation int
+
+	jpeg jpegInfo
+	icc  []byte
+}
+
+// stored returns the size as it is stored, before orientation.
+func (h *Header) stored() (w, ht int) {
+	if h.Orientation >= 5 {
+		return h.Height, h.Width
+	}
+	return h.Width, h.Height
+}
+
+// ReadHeader detects the format and reads size and orientation. It refuses files above the limits,
+// decodes no pixels, and turns a panic of a decoder into an error.
+func ReadHeader(data []byte, limits Limits) (h Header, err error) {
+	defer recoverDecoder(&err)
+	h = Header{Format: Detect(data), Orientation: 1}
+	if h.Format == Unknown {
+		return h, describeUnknown(data)
+	}
+	if err := limits.checkBytes(len(data)); err != nil {
+		return h, err
+	}
+	w, ht, err := h.size(data)
+	if err != nil {
+		return h, err
+	}
+	if err := limits.checkPixels(h.Format, w, ht); err != nil {
+		return h, err
+	}
+	h.Width, h.Height = w, ht
+	if h.Orientation >= 5 {
+		h.Width, h.Height = ht, w
+	}
+	return h, nil
+}
+
+// size reads the stored size and, by the way, orientation and colour profile.
+func (h *Header) size(data []byte) (w, ht int, err error) {
+	switch h.Format {
+	case JPEG:
+		h.jpeg, err = readJPEGInfo(data)
+		h.Orientation, h.icc = h.jpeg.orientation, h.jpeg.profile
+		if err == nil && h.jpeg.progressive {
+			if n := countScans(data); n > maxScans {
+				err = fmt.Errorf("%w: jpeg has %d scans, above the limit of %d", ErrTooLarge, n, maxScans)
+			}
+		}
+		return h.jpeg.width, h.jpeg.height, err
+	case WebP:
+		if frame, err := firstWebPFrame(data); frame != nil || err != nil {
+			if err != nil {
+				return 0, 0, err
+			}
+			h.icc = webpProfile(data)
+			return frame.canvasW, frame.canvasH, nil
+		}
+		h.icc = webpProfile(data)
+	case PNG:
+		h.icc = pngProfile(data)
+	case TIFF:
+		if o := exifOrientation(data); o != 0 {
+			h.Orientation = o
+		}
+	}
+	cfg, err := decodeConfig(h.Format, data)
+	if err != nil {
+		return 0, 0, classify(h.Format, len(data), err)
+	}
+	return cfg.Width, cfg.Height, nil
+}
+
+func decodeConfig(f Format, data []byte) (image.Config, error) {
+	r := bytes.NewReader(data)
+	switch f {
+	case PNG:
+		return png.DecodeConfig(r)
+	case GIF:
+		return gif.DecodeConfig(r)
+	case BMP:
+		return bmp.DecodeConfig(r)
+	case TIFF:
+		return tiff.DecodeConfig(r)
+	default:
+		return webp.DecodeConfig(r)
+	}
+}

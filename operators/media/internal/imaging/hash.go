@@ -1,6 +1,7 @@
 package imaging
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -11,7 +12,7 @@ const (
 	hashTerms = 8  // and described by this many frequencies in each direction
 )
 
-// dctTable holds the cosines of the lowest frequencies but the constant one.
+// dctTable holds the cosines of the lowest frequencies.
 var dctTable = func() (t [hashTerms][hashSide]float32) {
 	for u := range t {
 		for x := range t[u] {
@@ -21,16 +22,77 @@ var dctTable = func() (t [hashTerms][hashSide]float32) {
 	return t
 }()
 
+// HashMethod is a way to make a perceptual hash. Hashes of different methods cannot be compared.
+type HashMethod uint8
+
+// The methods.
+const (
+	// HashLocal describes local structure: damage to a part of a picture (a cut corner, a caption) flips only
+	// the bits of that part.
+	HashLocal HashMethod = iota
+	// HashDCT describes the whole picture by its lowest frequencies: it confuses different pictures even more rarely,
+	// but a cut corner changes all of it.
+	HashDCT
+)
+
+// ParseHashMethod reads a method's name; the empty name is local.
+func ParseHashMethod(s string) (HashMethod, error) {
+	switch s {
+	case "", "local":
+		return HashLocal, nil
+	case "dct":
+		return HashDCT, nil
+	}
+	return 0, fmt.Errorf("method %q is unknown; want local or dct", s)
+}
+
 // PerceptualHash is a 64-bit hash of what a picture looks like: pictures of the same subject that differ in
 // size, compression, colour space or small retouches have hashes that differ in few bits (see Distance).
-// Crops, rotations and mirror images are other pictures to it.
-//
-// The luma is shrunk to 32x32; bit 8v+u says whether the DCT coefficient of horizontal frequency u and
-// vertical frequency v is above the median of the 64. (Zauner, "Implementation and Benchmarking of Perceptual Image Hash
-// Functions", 2010.) A picture of one colour hashes to 0.
-func (w *Worker) PerceptualHash(m *Image) (uint64, error) {
+// Rotations, mirror images and crops of more than a few percent are other pictures to it. A picture of
+// one colour hashes to 0.
+func (w *Worker) PerceptualHash(m *Image, method HashMethod) (uint64, error) {
 	slab, off := w.scratch.mark()
 	defer w.scratch.release(slab, off)
+	if method == HashDCT {
+		return w.hashDCT(m)
+	}
+	return w.hashLocal(m)
+}
+
+// hashLocal shrinks the luma to 10x10. Each of the inner 8x8 cells gives one bit, by turns: whether it is brighter
+// than its four neighbours, whether it gets brighter to the right, whether it gets brighter downwards. Three kinds of
+// test that look at different neighbours depend on each other less than one kind (dHash) does.
+func (w *Worker) hashLocal(m *Image) (uint64, error) {
+	const side = 10
+	g, err := w.smallLuma(m, side, side)
+	if err != nil {
+		return 0, err
+	}
+	at := func(x, y int) int { return int(g.Pix[0][y*g.Stride[0]+x]) }
+	var h uint64
+	for y := 1; y < side-1; y++ {
+		for x := 1; x < side-1; x++ {
+			var set bool
+			switch (x - 1 + 2*(y-1)) % 3 {
+			case 0:
+				set = 4*at(x, y) > at(x-1, y)+at(x+1, y)+at(x, y-1)+at(x, y+1)
+			case 1:
+				set = at(x+1, y) > at(x-1, y)
+			default:
+				set = at(x, y+1) > at(x, y-1)
+			}
+			if set {
+				h |= 1 << ((y-1)*8 + x - 1)
+			}
+		}
+	}
+	return h, nil
+}
+
+// hashDCT shrinks the luma to 32x32; bit 8v+u says whether the DCT coefficient of horizontal frequency u and
+// vertical frequency v is above the median of the 64. (Zauner, "Implementation and Benchmarking of
+// Perceptual Image Hash Functions", 2010.)
+func (w *Worker) hashDCT(m *Image) (uint64, error) {
 	small, err := w.smallLuma(m, hashSide, hashSide)
 	if err != nil {
 		return 0, err

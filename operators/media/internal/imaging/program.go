@@ -45,7 +45,7 @@ type Crop struct {
 type ToMode struct{ Mode Mode }
 
 // Hash computes the perceptual hash of the picture at this point.
-type Hash struct{}
+type Hash struct{ Method HashMethod }
 
 // Measure computes the quality scores of the picture at this point.
 type Measure struct{}

@@ -49,7 +49,7 @@ func (w *Worker) steps(steps []Step, m *Image, mode Mode) (res Result, err error
 	for len(steps) > 0 {
 		switch s := steps[0].(type) {
 		case Hash:
-			if res.Hash, err = w.PerceptualHash(m); err != nil {
+			if res.Hash, err = w.PerceptualHash(m, s.Method); err != nil {
 				return res, err
 			}
 		case Measure:

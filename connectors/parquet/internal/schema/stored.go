@@ -1,0 +1,69 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"github.com/sluice-data/sluice/connectors/parquet/internal/meta"
+)
+
+// ArrowKey is the footer entry that holds the Arrow schema of the writer: an
+// encapsulated IPC schema message in base64. Arrow C++ defines it.
+const ArrowKey = "ARROW:schema"
+
+// storedSchema decodes the ARROW:schema entry; nil without one.
+func storedSchema(m *meta.FileMetaData) (s *arrow.Schema, err error) {
+	text, ok := m.Lookup(ArrowKey)
+	if !ok {
+		return nil, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s, err = nil, fmt.Errorf("malformed schema message: %v", p)
+		}
+	}()
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMessage(b); err != nil {
+		return nil, err
+	}
+	r, err := ipc.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Release()
+	return r.Schema(), nil
+}
+
+// checkMessage makes sure that the message length, which the IPC reader
+// allocates, is covered by the bytes.
+func checkMessage(b []byte) error {
+	if len(b) >= 4 && binary.LittleEndian.Uint32(b) == 0xFFFFFFFF {
+		b = b[4:]
+	}
+	if len(b) < 4 {
+		return errors.New("schema message is cut off")
+	}
+	if n := binary.LittleEndian.Uint32(b); int64(n) > int64(len(b)-4) {
+		return fmt.Errorf("schema message claims %d bytes of %d", n, len(b)-4)
+	}
+	return nil
+}
+
+// Serialize encodes a schema as the value of the ARROW:schema entry.
+func Serialize(s *arrow.Schema) (string, error) {
+	var buf bytes.Buffer
+	w := ipc.NewWriter(&buf, ipc.WithSchema(s))
+	if err := w.Close(); err != nil {
+		return "", fmt.Errorf("encode Arrow schema: %w", err)
+	}
+	return base64.StdEncoding.EncodeToString(buf.Bytes()), nil
+}

@@ -1,0 +1,6 @@
+// Package connectortest is the conformance suite that every connector runs: what the contracts of dataset.Source promise, as tests. A
+// connector calls RunSource with a way to make sources over the same data; Runtime stands in for the engine, and FaultFS for a disk
+// that fails.
+//
+// It is imported by tests only. Read source.go first.
+package connectortest

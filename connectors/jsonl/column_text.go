@@ -1,0 +1,164 @@
+package jsonl
+
+import (
+	"encoding/base64"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+type offset interface{ int32 | int64 }
+
+// bytesColumn is what columns of variable-length values share: offsets[k+1] is where value k ends.
+type bytesColumn[O offset] struct {
+	offsets vec[O]
+	data    vec[byte]
+	ok      validity
+	dt      arrow.DataType
+}
+
+func newBytes[O offset](mem memory.Allocator, dt arrow.DataType) bytesColumn[O] {
+	c := bytesColumn[O]{dt: dt}
+	c.offsets.init(mem)
+	c.data.init(mem)
+	c.ok.bits.init(mem)
+	return c
+}
+
+// push appends a copy of b.
+func (c *bytesColumn[O]) push(b []byte) {
+	copy(c.data.room(len(b)), b)
+	c.data.n += len(b)
+	c.end()
+	c.ok.valid()
+}
+
+// end closes the value whose bytes were just written.
+func (c *bytesColumn[O]) end() {
+	if c.offsets.n == 0 {
+		c.offsets.push(0)
+	}
+	c.offsets.push(O(c.data.n))
+}
+
+func (c *bytesColumn[O]) null() {
+	c.end()
+	c.ok.null()
+}
+
+func (c *bytesColumn[O]) truncate(n int) {
+	if c.offsets.n > n+1 {
+		c.offsets.n = n + 1
+	}
+	c.data.n = 0
+	if c.offsets.n > 0 {
+		c.data.n = int(c.offsets.v[c.offsets.n-1])
+	}
+	c.ok.truncate(n)
+}
+
+func (c *bytesColumn[O]) bytes() int { return c.offsets.bytes() + c.data.n + c.ok.bits.n }
+
+func (c *bytesColumn[O]) take() *array.Data {
+	if c.offsets.n == 0 {
+		c.offsets.push(0)
+	}
+	n := c.offsets.n - 1
+	bitmap, nulls := c.ok.take()
+	return newData(c.dt, n, nulls, []*memory.Buffer{bitmap, c.offsets.take(), c.data.take()}, nil)
+}
+
+func (c *bytesColumn[O]) release() {
+	c.offsets.release()
+	c.data.release()
+	c.ok.bits.release()
+}
+
+// textColumn holds strings. With any, other values are kept as their JSON text.
+type textColumn[O offset] struct {
+	bytesColumn[O]
+	any bool
+}
+
+func newTextColumn[O offset](mem memory.Allocator, dt arrow.DataType, any bool) column {
+	return &textColumn[O]{newBytes[O](mem, dt), any}
+}
+
+func (c *textColumn[O]) parse(s *scanner, i int) int {
+	if s.buf[i] != '"' {
+		return c.parseOther(s, i)
+	}
+	end, flags := s.stringEnd(i + 1)
+	if end < 0 {
+		return end
+	}
+	raw := s.buf[i+1 : end]
+	if flags == 0 || flags == textWide && utf8.Valid(raw) {
+		c.push(raw)
+		return end + 1
+	}
+	b, next := s.text(i)
+	if next >= 0 {
+		c.push(b)
+	}
+	return next
+}
+
+func (c *textColumn[O]) parseOther(s *scanner, i int) int {
+	if s.buf[i] == 'n' {
+		if i = s.word(i, "null"); i >= 0 {
+			c.null()
+		}
+		return i
+	}
+	end := s.skip(i)
+	if end < 0 {
+		return end
+	}
+	if !c.any {
+		return s.mismatch(i, c.dt)
+	}
+	b := s.buf[i:end]
+	if s.replace && !utf8.Valid(b) {
+		b = appendValid(nil, b)
+	}
+	c.push(b)
+	return end
+}
+
+// base64Column holds binary values, written in JSON as base64 with or without padding.
+type base64Column[O offset] struct{ bytesColumn[O] }
+
+func newBase64Column[O offset](mem memory.Allocator, dt arrow.DataType) column {
+	return &base64Column[O]{newBytes[O](mem, dt)}
+}
+
+func (c *base64Column[O]) parse(s *scanner, i int) int {
+	if s.buf[i] != '"' {
+		if s.isNull(i) {
+			if i = s.word(i, "null"); i >= 0 {
+				c.null()
+			}
+			return i
+		}
+		return s.mismatch(i, c.dt)
+	}
+	b, end := s.text(i)
+	if end < 0 {
+		return end
+	}
+	for len(b) > 0 && b[len(b)-1] == '=' {
+		b = b[:len(b)-1]
+	}
+	dst := c.data.room(base64.RawStdEncoding.DecodedLen(len(b)))
+	n, err := base64.RawStdEncoding.Decode(dst, b)
+	if err != nil {
+		return s.failWant(i, c.dt, "is not base64")
+	}
+	c.data.n += n
+	c.end()
+	c.ok.valid()
+	return end
+}

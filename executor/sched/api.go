@@ -65,7 +65,7 @@ const (
 	// TaskMerge also N partitions; Stop if the operator wants no more input (a limit was reached).
 	EvTaskDone
 	// EvMemory: a task wants Bytes of memory beyond what its stage was granted. Task, Bytes. Answer: FxGrant at once, or FxPark and
-	// FxGrant with FxResume later, or FxDeny when it can never be had.
+	// FxGrant with FxResume later, or FxDeny when it can never be had. With Try it never parks: FxGrant or FxDeny at once.
 	EvMemory
 	// EvFreed: buffers of a stage were released. Stage, Bytes (returned to the budget).
 	EvFreed
@@ -94,6 +94,8 @@ const (
 	// end by themselves, queues are dropped.
 	EvDrain
 	EvCancel
+	// EvTryMemory: Bytes are wanted for a stage if they can be had at once. Stage, Bytes. Answer: FxGrant (Stage) or nothing; never FxPark.
+	EvTryMemory
 )
 
 // Event is one event; which fields count is said at its kind. Now is nanoseconds on any monotonic clock.
@@ -109,6 +111,7 @@ type Event struct {
 	Return int64
 	BusyNs int64
 	Stop   bool
+	Try    bool // EvMemory: do not wait
 	Reason string
 	Item   Item
 	Items  []Item
@@ -159,6 +162,8 @@ const (
 	FxTimer
 	// FxDone: all stages have ended.
 	FxDone
+	// FxStopStage: nobody wants what a stage still gives; emits of its tasks may fail with ErrStop. Stage.
+	FxStopStage
 )
 
 // Effect is one effect; which fields count is said at its kind.

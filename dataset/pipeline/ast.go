@@ -1,0 +1,121 @@
+package pipeline
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// Pipeline is a parsed pipeline string or job file: a source, steps and perhaps a sink.
+type Pipeline struct {
+	Source Source
+	Steps  []Step
+	Sink   *Sink // nil: the result goes to who runs it
+	// Warnings are about patterns that probably mean something else than was typed.
+	Warnings []string
+}
+
+// Pos is a place: a byte of a pipeline string, or, if Line is not zero, a line of a job file.
+type Pos struct {
+	Offset int
+	Line   int
+}
+
+func (p Pos) String() string {
+	if p.Line > 0 {
+		return fmt.Sprintf("line %d", p.Line)
+	}
+	return fmt.Sprintf("at byte %d", p.Offset)
+}
+
+// plus is the place n bytes further; lines stay.
+func (p Pos) plus(n int) Pos { return Pos{p.Offset + n, p.Line} }
+
+// Source is where rows come from.
+type Source struct {
+	Paths   []Path
+	From    string // name of the reader, if given by from=
+	Options []Option
+	Params  map[string]any // options of a job file
+	Pos     Pos
+}
+
+// Path is one path of a source. "-", not literal, is standard input.
+type Path struct {
+	Text    string
+	Literal bool // taken as it is, not as a pattern
+	Pos     Pos
+}
+
+// Option is key=value as typed, the value with its quotes.
+type Option struct {
+	Name  string
+	Value string
+	Pos   Pos // of the value
+}
+
+// Step is one operator with its arguments, either as typed or, in a job file, as named values.
+type Step struct {
+	Name    string
+	Args    string         // the text after the name
+	Params  map[string]any // of a job file's mapping; then Args is empty
+	Pos     Pos
+	ArgsPos Pos
+}
+
+// Sink is where rows go. "-", not literal, is standard output.
+type Sink struct {
+	Path    string
+	Literal bool
+	To      string // name of the writer, if given by to=
+	Options []Option
+	Params  map[string]any
+	Pos     Pos
+}
+
+// Error is a mistake at a place of a pipeline string or job file. It wraps a *dataset.UsageError, unless reading something failed.
+type Error struct {
+	Pos Pos
+	Err error
+}
+
+func (e *Error) Error() string { return e.Pos.String() + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// usage makes an Error of usage.
+func usage(pos Pos, format string, a ...any) *Error {
+	return &Error{pos, dataset.Usagef(format, a...)}
+}
+
+// Equal says whether two pipelines say the same, wherever they say it.
+func (p *Pipeline) Equal(q *Pipeline) bool { return reflect.DeepEqual(p.bare(), q.bare()) }
+
+// bare is a copy without places and warnings.
+func (p *Pipeline) bare() Pipeline {
+	out := Pipeline{Source: p.Source}
+	out.Source.Pos = Pos{}
+	out.Source.Paths, out.Source.Options = nil, bareOptions(p.Source.Options)
+	for _, x := range p.Source.Paths {
+		out.Source.Paths = append(out.Source.Paths, Path{Text: x.Text, Literal: x.Literal})
+	}
+	for _, s := range p.Steps {
+		out.Steps = append(out.Steps, Step{Name: s.Name, Args: s.Args, Params: s.Params})
+	}
+	if p.Sink != nil {
+		s := *p.Sink
+		s.Pos, s.Options = Pos{}, bareOptions(s.Options)
+		out.Sink = &s
+	}
+	return out
+}
+
+func bareOptions(in []Option) []Option {
+	var out []Option
+	for _, o := range in {
+		out = append(out, Option{Name: o.Name, Value: o.Value})
+	}
+	return out
+}

@@ -14,6 +14,9 @@ import (
 // DefaultLimit is the frame size above which decoders refuse, unless told otherwise.
 const DefaultLimit = 1 << 31
 
+// slack is what decoding a frame may take beyond its bodies.
+const slack = 64 << 10
+
 // Decoder reads frames of records of one schema. It may be used by several goroutines at once.
 type Decoder struct {
 	schema *arrow.Schema
@@ -66,7 +69,7 @@ func (d *Decoder) decode(mem memory.Allocator, frame []byte, whole *memory.Buffe
 // read decodes a frame whose header and checksum are right. Arrow's reader drops references when it panics half way, so whatever it took is
 // kept in a ledger and freed by hand then.
 func (d *Decoder) read(mem memory.Allocator, h header, frame []byte, whole *memory.Buffer) (rec arrow.RecordBatch, err error) {
-	books := &ledger{mem: mem}
+	books := &ledger{mem: mem, left: int64(h.raw) + int64(len(frame)) + slack}
 	var list messages
 	defer func() {
 		v := recover()

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -8,11 +9,32 @@ import (
 
 // ledger is an allocator that remembers what it gave out, so that a decoding that failed can be undone whatever references were
 // lost on the way. After void, frees of what it gave out do nothing.
+//
+// It also bounds what a decoding may take: metadata that was tampered with can ask Arrow's reader to expand buffers to any size.
 type ledger struct {
 	mem  memory.Allocator
 	mu   sync.Mutex
 	held map[*byte][]byte
+	left int64
 	dead bool
+}
+
+// errGreedy is what the ledger panics with; it is about the bytes, not about the allocator.
+type errGreedy struct{ size int }
+
+func (e errGreedy) Error() string {
+	return fmt.Sprintf("a buffer of %d bytes is more than the frame can need", e.size)
+}
+
+// RuntimeError marks the panic as one that the bytes caused.
+func (errGreedy) RuntimeError() {}
+
+func (l *ledger) spend(size int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left -= int64(size); l.left < 0 {
+		panic(errGreedy{size})
+	}
 }
 
 type dirty interface{ AllocateDirty(size int) []byte }
@@ -25,11 +47,15 @@ func newBuffer(mem memory.Allocator, size int) *memory.Buffer {
 }
 
 // Allocate implements memory.Allocator.
-func (l *ledger) Allocate(size int) []byte { return l.note(l.mem.Allocate(size)) }
+func (l *ledger) Allocate(size int) []byte {
+	l.spend(size)
+	return l.note(l.mem.Allocate(size))
+}
 
 // AllocateDirty is Allocate for buffers that are overwritten as a whole.
 func (l *ledger) AllocateDirty(size int) []byte {
 	if d, ok := l.mem.(dirty); ok {
+		l.spend(size)
 		return l.note(d.AllocateDirty(size))
 	}
 	return l.Allocate(size)
@@ -51,6 +77,7 @@ func key(b []byte) *byte { return &b[:1][0] }
 
 // Reallocate implements memory.Allocator.
 func (l *ledger) Reallocate(size int, b []byte) []byte {
+	l.spend(size - len(b))
 	if cap(b) > 0 {
 		l.mu.Lock()
 		delete(l.held, key(b))

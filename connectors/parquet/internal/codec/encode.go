@@ -99,3 +99,15 @@ func grow(b []byte, n int) []byte {
 	copy(out, b)
 	return out
 }
+
+// Bound is a size that n bytes never exceed when they are compressed; for
+// codecs without a stated one Append may still allocate.
+func Bound(c format.CompressionCodec, n int) int {
+	switch c {
+	case format.Snappy:
+		return s2.MaxEncodedLen(n)
+	case format.Lz4Raw:
+		return lz4.CompressBlockBound(n)
+	}
+	return n + n>>7 + 1024
+}

@@ -32,13 +32,13 @@ func dataBytes(d *array.Data) (live, pinned int64) {
 	if len(bufs) > 0 && bufs[0] != nil {
 		live += (n + 7) / 8
 	}
-	if d.Dictionary() != nil {
-		l, p := dataBytes(d.Dictionary().(*array.Data))
-		live, pinned = live+l, pinned+p
-	}
 	dt := d.DataType()
 	if e, ok := dt.(arrow.ExtensionType); ok {
 		dt = e.StorageType()
+	}
+	if dict, ok := d.Dictionary().(*array.Data); ok && dict != nil {
+		l, p := dataBytes(dict)
+		live, pinned = live+l, pinned+p
 	}
 	switch t := dt.(type) {
 	case *arrow.BooleanType:

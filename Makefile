@@ -1,0 +1,76 @@
+# Sluice. `make help` lists the targets.
+
+GO        ?= go
+BIN       := bin/sluice
+PY        := .venv/bin/python
+VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS   := -X main.version=$(VERSION)
+FUZZTIME  ?= 60s
+export CGO_ENABLED ?= 0
+
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+need-go:
+	@command -v $(GO) >/dev/null || { echo "make needs Go 1.26 or newer: https://go.dev/dl"; exit 1; }
+
+need-test: need-go
+	@command -v python3 >/dev/null || { echo "make test needs Python 3 (with venv): install python3 and python3-venv"; exit 1; }
+	@command -v cc >/dev/null || { echo "make test needs a C compiler (the race detector links with it): install gcc or clang"; exit 1; }
+
+build: need-go ## build bin/sluice
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
+
+deps: ## install optional native parts (libturbojpeg) where the system's package manager can; never asks, never fails
+	@sh hack/deps.sh
+
+demo: need-go build ## curate the sample photos and show the result
+	@sh hack/demo.sh
+
+test: need-test .venv ## everything a change must pass: unit, property, crash and interoperability tests, and the race detector
+	$(GO) vet ./...
+	$(GO) build ./...
+	SLUICE_REQUIRE_PYTHON=1 SLUICE_PYTHON=$(CURDIR)/$(PY) $(GO) test ./...
+	CGO_ENABLED=1 $(GO) test -race -short ./dataset/block/... ./backpressure/... ./executor/... ./operators/...
+
+.venv: hack/requirements.txt
+	python3 -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check -r hack/requirements.txt
+	@touch .venv
+
+race: need-test ## the whole test suite under the race detector
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+debug-test: need-go ## tests with poisoned memory and a table of live blocks
+	$(GO) test -tags sluicedebug ./dataset/... ./executor/... ./operators/...
+
+test-mutations: need-go ## prove the scheduler's tests: every stored mutation must be caught
+	SLUICE_MUTATIONS=1 $(GO) test -run TestMutations -timeout 30m ./executor/sched
+
+test-chaos: need-test ## kill runs at every crash point and at random times, many times (long)
+	SLUICE_CHAOS=1 $(GO) test -run 'Crash|Chaos' -timeout 60m ./executor/... ./cmd/...
+
+fuzz: need-go ## run every fuzz target for FUZZTIME (default 60s) each
+	@sh hack/fuzz.sh $(FUZZTIME)
+
+bench: need-go ## run every benchmark, small sizes
+	$(GO) test -run '^$$' -bench . -benchtime 0.5s ./...
+
+bench-peers: need-test build ## compare with the peers on the same machine (installs them; long)
+	@sh benchmarks/peers/run.sh
+
+lint: need-go ## vet, gofmt, and what go fix would change
+	$(GO) vet ./...
+	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt: $$out"; exit 1; }
+
+fmt: need-go ## format
+	gofmt -w $$(git ls-files '*.go')
+
+check: lint test ## lint and test
+
+clean: ## remove what was built
+	rm -rf bin demo
+
+.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos fuzz bench bench-peers lint fmt check clean

@@ -1,0 +1,97 @@
+package dataset
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Explain prints the logical plan as a tree, outputs first, inputs below what uses them. A step that was printed already is named again by
+// its number only.
+func Explain(outs ...Output) string {
+	e := &explainer{seen: map[*Node]int{}}
+	for _, o := range outs {
+		if o.Sink != nil {
+			fmt.Fprintf(&e.out, "%s %s\n", o.Sink.Name(), paramText(o.Sink.Params()))
+			if _, ok := o.Sink.(Target); !ok {
+				e.out.WriteString("  (cannot commit: rows arrive at least once)\n")
+			}
+		} else {
+			e.out.WriteString("hand over to the caller\n")
+		}
+		e.node(o.Node, "", true)
+	}
+	return e.out.String()
+}
+
+type explainer struct {
+	out  strings.Builder
+	seen map[*Node]int
+}
+
+func (e *explainer) node(n *Node, indent string, last bool) {
+	branch, below := "├─ ", "│  "
+	if last {
+		branch, below = "└─ ", "   "
+	}
+	if no, ok := e.seen[n]; ok {
+		fmt.Fprintf(&e.out, "%s%s#%d again (%s)\n", indent, branch, no, n.Name())
+		return
+	}
+	e.seen[n] = len(e.seen) + 1
+	fmt.Fprintf(&e.out, "%s%s#%d %s\n", indent, branch, e.seen[n], StepText(n))
+	for i, in := range n.Inputs {
+		e.node(in, indent+below, i == len(n.Inputs)-1)
+	}
+}
+
+// StepText is one line on a node: its name, its parameters, and what it holds.
+func StepText(n *Node) string {
+	var params any
+	holds := "streams"
+	if n.Source != nil {
+		params = n.Source.Params()
+	} else {
+		params = n.Spec.Params()
+		if m, ok := n.Spec.(Memory); ok {
+			holds = m.Holds()
+		}
+	}
+	text := n.Name()
+	if p := paramText(params); p != "" {
+		text += " " + p
+	}
+	if n.Source == nil {
+		text += "  [" + holds + "]"
+	}
+	return text
+}
+
+// paramText prints parameters as name=value in the order of their struct.
+func paramText(params any) string {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Sprint(params)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+		return string(raw)
+	}
+	var parts []string
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return string(raw)
+		}
+		var v json.RawMessage
+		if err := dec.Decode(&v); err != nil {
+			return string(raw)
+		}
+		switch s := string(v); s {
+		case `""`, "null", "false", "0", "[]", "{}":
+		default:
+			parts = append(parts, fmt.Sprintf("%v=%s", key, s))
+		}
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,98 @@
+package dataset
+
+import (
+	"context"
+	"slices"
+)
+
+// rule rewrites a plan; it returns the new root for every output's node.
+type rule struct {
+	name  string
+	apply func(*rewriter, *Node) (*Node, error)
+}
+
+// rules in the order in which they run. Each goes over the whole plan once, inputs first, unless it says otherwise.
+var rules = []rule{
+	{"push filters down", pushFilter},
+	{"compose steps", compose},
+	{"prune sources", pruneSource},
+	{"limit sources", limitSource},
+}
+
+// Optimize rewrites the outputs of a plan so that less is read and computed, without changing their rows. Rules ask Specs what they can do
+// and never name one. Nodes that are shared by several outputs stay shared.
+func Optimize(ctx context.Context, outs []Output) ([]Output, error) {
+	outs = slices.Clone(outs)
+	for _, r := range rules {
+		rw := newRewriter(ctx, outs)
+		for i := range outs {
+			n, err := rw.rewrite(outs[i].Node, r)
+			if err != nil {
+				return nil, err
+			}
+			outs[i].Node = n
+		}
+	}
+	return project(ctx, outs)
+}
+
+// rewriter carries one rule over a plan.
+type rewriter struct {
+	ctx     context.Context
+	users   map[*Node]int
+	done    map[*Node]*Node
+	schemas *Schemas
+}
+
+func newRewriter(ctx context.Context, outs []Output) *rewriter {
+	rw := &rewriter{ctx: ctx, users: map[*Node]int{}, done: map[*Node]*Node{}, schemas: NewSchemas()}
+	roots := make([]*Node, len(outs))
+	for i, o := range outs {
+		roots[i] = o.Node
+		rw.users[o.Node]++
+	}
+	Walk(func(n *Node) {
+		for _, in := range n.Inputs {
+			rw.users[in]++
+		}
+	}, roots...)
+	return rw
+}
+
+// rewrite applies a rule to n's inputs and then to n.
+func (rw *rewriter) rewrite(n *Node, r rule) (*Node, error) {
+	if m, ok := rw.done[n]; ok {
+		return m, nil
+	}
+	m := n
+	for i, in := range n.Inputs {
+		c, err := rw.rewrite(in, r)
+		if err != nil {
+			return nil, err
+		}
+		if c != in {
+			m = m.with(i, c)
+		}
+	}
+	rw.users[m] = rw.users[n]
+	m, err := r.apply(rw, m)
+	if err != nil {
+		return nil, err
+	}
+	rw.users[m] = rw.users[n]
+	rw.done[n] = m
+	return m, nil
+}
+
+// with returns a copy of n with another input i.
+func (n *Node) with(i int, in *Node) *Node {
+	m := *n
+	m.Inputs = slices.Clone(n.Inputs)
+	m.Inputs[i] = in
+	return &m
+}
+
+// only says whether in is used by nobody but one node.
+func (rw *rewriter) only(in *Node) bool { return rw.users[in] <= 1 }
+
+func (h Hints) zero() bool { return h == Hints{} }

@@ -1,0 +1,109 @@
+package executor
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/executor/sched"
+)
+
+// stageMemory is the memory of one stage as the workers see it: credit is what the scheduler granted and nobody uses yet. Buffers
+// charge and refund it without a word to the scheduler as long as it lasts.
+type stageMemory struct {
+	run    *run
+	stage  *stage
+	credit atomic.Int64
+	used   atomic.Int64
+}
+
+// workerMemory is the block.Account of one worker: what it cannot take from the stage's credit it asks the scheduler for, and waits.
+type workerMemory struct {
+	*stageMemory
+	worker *worker
+	// forced is set for stages with asynchronous calls: their goroutines belong to no task that could be parked, so their
+	// buffers are charged at once and the debt is settled before the stage's next task is started.
+	forced bool
+}
+
+// askAtLeast is the least that is asked of the scheduler at once, so that small buffers do not each cost a round trip.
+const askAtLeast = 64 << 10
+
+// Charge implements block.Account.
+func (a *workerMemory) Charge(n int64) {
+	a.used.Add(n)
+	if a.credit.Add(-n) >= 0 || a.forced || a.worker.task == nil {
+		return
+	}
+	for {
+		a.credit.Add(n)
+		if err := a.worker.askMemory(max(n, askAtLeast)); err != nil {
+			a.used.Add(-n)
+			panic(err) //nolint // an Arrow allocator cannot return an error; the stage boundary recovers it
+		}
+		if a.credit.Add(-n) >= 0 {
+			return
+		}
+	}
+}
+
+// Refund implements block.Account.
+func (a *workerMemory) Refund(n int64) { a.refund(n) }
+
+func (m *stageMemory) refund(n int64) {
+	m.used.Add(-n)
+	if have := m.credit.Add(n); have > 0 && (m.run.memoryWaiters.Load() > 0 || have > m.run.surplus) {
+		m.giveBack()
+	}
+}
+
+// giveBack returns all credit of the stage to the scheduler.
+func (m *stageMemory) giveBack() {
+	if n := m.take(); n != 0 {
+		m.run.send(sched.Event{Kind: sched.EvFreed, Stage: m.stage.id, Bytes: n})
+	}
+}
+
+// take empties the stage's credit and returns it.
+func (m *stageMemory) take() int64 {
+	for {
+		n := m.credit.Load()
+		if n <= 0 {
+			return 0
+		}
+		if m.credit.CompareAndSwap(n, 0) {
+			return n
+		}
+	}
+}
+
+// MemoryError says that the budget cannot hold what a task needs.
+type MemoryError struct {
+	Stage  string
+	Bytes  int64 // asked for
+	Budget int64
+	Need   int64 // the budget that would do
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("%s needs %s at once, and the memory budget is %s: run with --memory %s or more",
+		e.Stage, size(e.Bytes), size(e.Budget), size(e.Need))
+}
+
+// Class implements dataset.Classed.
+func (e *MemoryError) Class() string { return "row too large for the memory budget" }
+
+var _ dataset.Classed = (*MemoryError)(nil)
+
+// size prints bytes the way the flags take them.
+func size(n int64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%dGiB", (n+1<<30-1)>>30)
+	case n >= 1<<20:
+		return fmt.Sprintf("%dMiB", (n+1<<20-1)>>20)
+	case n >= 1<<10:
+		return fmt.Sprintf("%dKiB", (n+1<<10-1)>>10)
+	}
+	return fmt.Sprintf("%dB", n)
+}

@@ -1,0 +1,49 @@
+package executor
+
+import (
+	"time"
+
+	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/block"
+)
+
+// Watcher gives a look at a run while it goes on.
+type Watcher interface {
+	// Snapshot returns what the run did so far.
+	Snapshot() dataset.Report
+	// Done is closed when the run has ended.
+	Done() <-chan struct{}
+}
+
+// Snapshot implements Watcher.
+func (r *run) Snapshot() dataset.Report {
+	rep := dataset.Report{
+		Wall: time.Since(r.start), PeakBytes: r.peak.Load(), BudgetBytes: r.cfg.MemoryBytes,
+		SpilledBytes: r.scratch.spilled(), RowsFailed: r.failures.total.Load(),
+	}
+	for _, s := range r.stages {
+		rep.Stages = append(rep.Stages, s.report())
+		switch {
+		case s.Source != nil:
+			rep.RowsRead += s.count.rowsOut.Load()
+			rep.BytesRead += s.count.bytesOut.Load()
+		case s.Sink != nil || s.Yield:
+			rep.RowsWritten += s.count.rowsIn.Load()
+		}
+	}
+	rep.Failures, rep.Warnings = r.failures.report()
+	return rep
+}
+
+// Done implements Watcher.
+func (r *run) Done() <-chan struct{} { return r.done }
+
+// fillReport completes the plan's report.
+func (r *run) fillReport() {
+	rep, old := r.Snapshot(), r.plan.Report
+	rep.Run, rep.Targets, rep.Notes, rep.Complete, rep.BytesWritten = old.Run, old.Targets, old.Notes, old.Complete, old.BytesWritten
+	*old = rep
+}
+
+// noteRead counts a block of a reader.
+func (r *run) noteRead(*block.Block) {}

@@ -1,0 +1,306 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/block"
+	"github.com/sluice-data/sluice/executor/sched"
+)
+
+// run is one run of one plan.
+type run struct {
+	cfg    Config
+	pool   *block.Pool
+	plan   *dataset.Plan
+	stages []*stage
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	start  time.Time
+	wg     sync.WaitGroup // workers, listers, asynchronous calls, timers
+
+	memoryWaiters atomic.Int32
+	surplus       int64 // credit above which a stage gives back at once
+	blockBytes    int64
+
+	targets  []*target
+	failures failures
+	scratch  *scratch
+	peak     atomic.Int64
+	yield    chan *block.Block
+	done     chan struct{} // the machine has ended, or the run was cancelled and no task is left
+
+	mu struct {
+		sync.Mutex
+		machine *sched.Machine
+		effects []sched.Effect
+		tasks   []*task
+		running int
+		closed  bool
+		doneSet bool
+	}
+}
+
+// task is one unit of work of one worker. Tasks are used again under their number.
+type task struct {
+	id      sched.TaskID
+	kind    sched.TaskKind
+	port    int
+	n       int
+	items   []sched.Item
+	worker  *worker
+	resume  chan struct{} // one token for each FxResume
+	denied  int64
+	begun   time.Time
+	waited  time.Duration
+	stopped bool
+}
+
+// maxBlockBytes bounds the block target: beyond it blocks only cost latency and cache misses.
+const maxBlockBytes = 64 << 20
+
+// minBlockBytes is the least block target.
+const minBlockBytes = 256 << 10
+
+func newRun(ctx context.Context, l *Local, p *dataset.Plan, c *Physical) (*run, error) {
+	r := &run{
+		cfg: l.cfg, pool: l.pool, plan: p, start: time.Now(),
+		yield: make(chan *block.Block), done: make(chan struct{}),
+	}
+	workers := 0
+	for _, s := range c.Stages {
+		workers += max(1, s.Sched.MaxWorkers)
+	}
+	r.blockBytes = min(max(l.cfg.MemoryBytes/int64(4*(len(c.Stages)+workers)), minBlockBytes), maxBlockBytes)
+	r.surplus = 2 * r.blockBytes
+	r.failures.policy = p.Options.OnError
+	cfg := sched.Config{Slots: l.cfg.Parallel, BudgetBytes: l.cfg.MemoryBytes, BlockBytes: r.blockBytes, Separate: p.Options.Batch.NoCoalesce}
+	for i, s := range c.Stages {
+		cfg.Stages = append(cfg.Stages, s.Sched)
+		st := &stage{PhysicalStage: s, id: sched.StageID(i), run: r}
+		st.memory = &stageMemory{run: r, stage: st}
+		r.stages = append(r.stages, st)
+	}
+	for _, s := range r.stages {
+		for _, from := range s.Inputs {
+			r.stages[from].consumers++
+		}
+	}
+	m, err := sched.New(cfg)
+	if err != nil {
+		return nil, &dataset.UsageError{Err: err}
+	}
+	r.mu.machine = m
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.scratch = newScratch(l.cfg)
+	return r, nil
+}
+
+// abandon frees what newRun took, for a run that is not started.
+func (r *run) abandon() {
+	r.cancel(nil)
+	r.scratch.close()
+}
+
+// run drives the plan to its end. each gets the blocks of the output without a sink and says whether it wants more.
+func (r *run) run(each func(*block.Block) bool) error {
+	stopWatch := context.AfterFunc(r.ctx, func() { r.send(sched.Event{Kind: sched.EvCancel}) })
+	stopTick := r.ticker()
+	if r.cfg.Watch != nil {
+		r.cfg.Watch(r)
+	}
+	for _, s := range r.stages {
+		if s.Source != nil {
+			s.list = newLister(r.ctx)
+		}
+	}
+	r.send(sched.Event{Kind: sched.EvStart})
+	for _, s := range r.stages {
+		if s.Source != nil {
+			s.startListing()
+		}
+	}
+	wanted := true
+	for more := true; more; {
+		select {
+		case b := <-r.yield:
+			if wanted && !each(b) {
+				wanted = false
+				r.cancel(errGone)
+			}
+			b.Release()
+			r.yield <- nil
+		case <-r.done:
+			more = false
+		}
+	}
+	stopWatch()
+	cause := context.Cause(r.ctx)
+	r.cancel(nil)
+	r.closeWorkers()
+	r.wg.Wait()
+	stopTick()
+	if e := r.mu.machine.Err(); e != nil && cause == nil {
+		cause = fmt.Errorf("internal error in the scheduler: %w", e)
+	}
+	err := r.finish(cause)
+	r.scratch.close()
+	r.fillReport()
+	if errors.Is(err, errGone) {
+		return nil
+	}
+	return err
+}
+
+// errGone ends a run whose consumer left the loop.
+var errGone = errors.New("the consumer left")
+
+// fail ends the run with err; the first error wins.
+func (r *run) fail(err error) {
+	if errors.Is(err, context.Canceled) && r.ctx.Err() != nil {
+		return
+	}
+	r.cancel(err)
+}
+
+// cause is why the run ends early, or nil.
+func (r *run) cause() error {
+	if r.ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(r.ctx)
+}
+
+// answer is what an event means for the one who sent it.
+type answer struct {
+	parked bool
+	reason sched.Reason
+	next   *task // a task for the sending worker itself
+}
+
+// send tells the machine of an event and does what it answers.
+func (r *run) send(ev sched.Event) answer { return r.sendFrom(ev, nil) }
+
+func (r *run) sendFrom(ev sched.Event, self *worker) (a answer) {
+	var drops []sched.Item
+	r.mu.Lock()
+	if r.mu.closed { // a block that outlived the run
+		r.mu.Unlock()
+		return a
+	}
+	ev.Now = int64(time.Since(r.start))
+	if ev.Kind == sched.EvTaskDone {
+		r.mu.running--
+	}
+	r.mu.effects = r.mu.machine.Step(ev, r.mu.effects[:0])
+	for i := range r.mu.effects {
+		drops = r.apply(&ev, &r.mu.effects[i], self, &a, drops)
+	}
+	if !r.mu.doneSet && r.mu.running == 0 && r.ctx.Err() != nil {
+		r.markDone()
+	}
+	r.mu.Unlock()
+	for _, it := range drops {
+		release(it)
+	}
+	return a
+}
+
+func (r *run) markDone() {
+	if !r.mu.doneSet {
+		r.mu.doneSet = true
+		close(r.done)
+	}
+}
+
+// apply does one effect. It is called with the lock held and must not wait or release blocks.
+func (r *run) apply(ev *sched.Event, fx *sched.Effect, self *worker, a *answer, drops []sched.Item) []sched.Item {
+	switch fx.Kind {
+	case sched.FxStart:
+		t := r.startTask(fx)
+		if t.worker == self && a.next == nil {
+			a.next = t
+		} else {
+			t.worker.work <- t
+		}
+	case sched.FxPark:
+		a.parked, a.reason = true, fx.Reason
+	case sched.FxResume:
+		r.mu.tasks[fx.Task].resume <- struct{}{}
+	case sched.FxGrant:
+		r.stages[fx.Stage].memory.credit.Add(fx.Bytes)
+	case sched.FxDeny:
+		r.mu.tasks[fx.Task].denied = fx.Bytes
+	case sched.FxListMore:
+		r.stages[fx.Stage].listMore(fx.N)
+	case sched.FxStopSource:
+		r.stages[fx.Stage].stop()
+	case sched.FxDrop:
+		drops = append(drops, fx.Items...)
+	case sched.FxSpill:
+		r.stages[fx.Stage].spill(fx.Port, fx.Items)
+	case sched.FxClose:
+		r.stages[fx.Stage].closeWorker(fx.Worker)
+	case sched.FxTimer:
+		r.timer(fx.Bytes)
+	case sched.FxDone:
+		r.markDone()
+	case sched.FxEnded:
+	}
+	return drops
+}
+
+// startTask fills in the task of an FxStart, and opens its worker if it is new.
+func (r *run) startTask(fx *sched.Effect) *task {
+	for int(fx.Task) >= len(r.mu.tasks) {
+		r.mu.tasks = append(r.mu.tasks, nil)
+	}
+	t := r.mu.tasks[fx.Task]
+	if t == nil {
+		t = &task{id: fx.Task, resume: make(chan struct{}, 2)}
+		r.mu.tasks[fx.Task] = t
+	}
+	s := r.stages[fx.Stage]
+	s.memory.credit.Add(fx.Bytes)
+	t.kind, t.port, t.n, t.items, t.denied, t.stopped = fx.TaskKind, fx.Port, fx.N, fx.Items, 0, false
+	t.worker = s.worker(fx.Worker)
+	r.mu.running++
+	return t
+}
+
+// timer arranges for EvTimer at the given time of the machine's clock.
+func (r *run) timer(at int64) {
+	r.wg.Go(func() {
+		t := time.NewTimer(time.Duration(at) - time.Since(r.start))
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-r.ctx.Done():
+		}
+		r.send(sched.Event{Kind: sched.EvTimer})
+	})
+}
+
+// closeWorkers ends the workers that the machine did not close itself, after a cancel.
+func (r *run) closeWorkers() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.closed = true
+	for _, s := range r.stages {
+		for i := range s.workers {
+			s.closeWorker(sched.WorkerID(i))
+		}
+	}
+}
+
+// release gives an item back that nobody wants.
+func release(it sched.Item) {
+	if b, ok := it.Block.(*block.Block); ok {
+		b.Release()
+	}
+}

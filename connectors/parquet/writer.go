@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice-data/sluice/connectors/parquet/internal/codec"
+	"github.com/sluice-data/sluice/connectors/parquet/internal/mem"
 	"github.com/sluice-data/sluice/connectors/parquet/internal/meta"
 	"github.com/sluice-data/sluice/connectors/parquet/internal/schema"
 	"github.com/sluice-data/sluice/connectors/parquet/internal/write"
@@ -173,7 +174,7 @@ func (w *Writer) Write(b arrow.RecordBatch) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("write parquet: malformed batch: %v", p)
+			err = fmt.Errorf("write parquet: %w", mem.Panicked(p, "malformed batch"))
 		}
 		w.failed = err
 	}()
@@ -228,7 +229,7 @@ func (w *Writer) append(b arrow.RecordBatch, lo, hi int) error {
 		g.Go(func() (err error) {
 			defer func() {
 				if p := recover(); p != nil {
-					err = fmt.Errorf("column %q: malformed batch: %v", w.schema.Field(i).Name, p)
+					err = fmt.Errorf("column %q: %w", w.schema.Field(i).Name, mem.Panicked(p, "malformed batch"))
 				}
 			}()
 			return w.appendColumn(c, b, i, lo, hi)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/sluice-data/sluice/connectors/parquet/internal/mem"
 )
 
 // maxData is the most bytes that one array of byte arrays can address.
@@ -51,14 +53,29 @@ func (b *builder) release() {
 
 // grow makes room for n bytes in a buffer, at least doubling it.
 func (b *builder) grow(p **memory.Buffer, n int) []byte {
-	if *p == nil {
-		*p = memory.NewResizableBuffer(b.mem)
-	}
-	if n > (*p).Cap() {
+	switch {
+	case *p == nil:
+		*p = memory.NewBufferWithAllocator(mem.Dirty(b.mem, (max(n, 1)+63)&^63), b.mem)
+	case n > (*p).Cap():
 		(*p).Reserve(max(n, (*p).Cap()*2))
 	}
 	(*p).ResizeNoShrink(n)
 	return (*p).Bytes()
+}
+
+// growBits is grow for bitmaps, whose last byte is written in part only: the
+// rest of it must not depend on what the memory held before.
+func (b *builder) growBits(p **memory.Buffer, bits int) []byte {
+	n := int(bitutil.BytesForBits(int64(bits)))
+	have := 0
+	if *p != nil {
+		have = (*p).Len()
+	}
+	out := b.grow(p, n)
+	if n > have {
+		clear(out[have:])
+	}
+	return out
 }
 
 // expect takes room for n more slots at once.
@@ -67,7 +84,7 @@ func (b *builder) expect(n int) {
 	case shapeFixed:
 		b.grow(&b.fixed, (b.n+n)*b.width)
 	case shapeBits:
-		b.grow(&b.fixed, int(bitutil.BytesForBits(int64(b.n+n))))
+		b.growBits(&b.fixed, b.n+n)
 	case shapeBytes:
 		b.offsets(n)
 	}
@@ -115,7 +132,7 @@ func (b *builder) markValid(n int) {
 // call marks all earlier slots valid.
 func (b *builder) bitmap(n int) []byte {
 	fresh := b.valid == nil
-	bits := b.grow(&b.valid, int(bitutil.BytesForBits(int64(b.n+n))))
+	bits := b.growBits(&b.valid, b.n+n)
 	if fresh {
 		bitutil.SetBitsTo(bits, 0, int64(b.n), true)
 	}

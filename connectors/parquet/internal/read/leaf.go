@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/sluice-data/sluice/connectors/parquet/internal/level"
@@ -173,7 +172,7 @@ func (l *leaf) read(k, values int) error {
 		}
 		return l.byteArrays(values)
 	case l.out.shape == shapeBits:
-		l.out.grow(&l.out.fixed, int(bitutil.BytesForBits(int64(l.out.n+k))))
+		l.out.growBits(&l.out.fixed, l.out.n+k)
 		if values == 0 {
 			return nil
 		}

@@ -3,13 +3,13 @@ package read
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice/connectors/parquet/internal/codec"
+	"github.com/sluice-data/sluice/connectors/parquet/internal/mem"
 	"github.com/sluice-data/sluice/connectors/parquet/internal/meta"
 	"github.com/sluice-data/sluice/connectors/parquet/internal/schema"
 )
@@ -98,15 +98,15 @@ func (rg *RowGroup) openLeaf(r io.ReaderAt, m *meta.RowGroup, sf *schema.Field, 
 	if err := codec.Supported(md.Codec); err != nil {
 		return nil, err
 	}
-	mem := rg.cfg.Allocator
+	alloc := rg.cfg.Allocator
 	l := &leaf{
 		col: sf.Column, codec: md.Codec, width: physicalWidth(sf.Column), nested: nested, skip: int(from),
 		index: make([]uint32, indexChunk),
 	}
 	for _, s := range []*scratch{&l.src.buf, &l.page, &l.aux, &l.raw, &l.defBuf, &l.repBuf, &l.dict.data, &l.batchDefs, &l.batchReps} {
-		s.mem = mem
+		s.mem = alloc
 	}
-	l.out = builder{mem: mem, limit: min(rg.cfg.ColumnBytes, maxData)}
+	l.out = builder{mem: alloc, limit: min(rg.cfg.ColumnBytes, maxData)}
 	if nested {
 		// Nested columns end a batch between rows only, in readField.
 		l.out.limit = maxData
@@ -122,7 +122,7 @@ func (rg *RowGroup) openLeaf(r io.ReaderAt, m *meta.RowGroup, sf *schema.Field, 
 func (rg *RowGroup) Next(n int) (arrays []arrow.Array, rows int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("damaged page: %v at %s", p, panicSite())
+			err = mem.Panicked(p, "damaged page")
 		}
 		if err != nil {
 			for _, a := range arrays {
@@ -161,35 +161,6 @@ func (rg *RowGroup) Next(n int) (arrays []arrow.Array, rows int, err error) {
 	}
 	rg.rows -= int64(least)
 	return arrays, least, nil
-}
-
-// panicSite names the function that panicked, for the report of a damaged
-// file; the stack is of no use to its owner.
-func panicSite() string {
-	stack := string(debug.Stack())
-	const marker = "panic("
-	for i := 0; i+len(marker) < len(stack); i++ {
-		if stack[i:i+len(marker)] == marker {
-			return firstFrame(stack[i:])
-		}
-	}
-	return "an unknown place"
-}
-
-// firstFrame returns the third line of a stack from the panic on: the function
-// that panicked.
-func firstFrame(stack string) string {
-	line, start := 0, 0
-	for i := range len(stack) {
-		if stack[i] != '\n' {
-			continue
-		}
-		if line == 2 {
-			return stack[start:i]
-		}
-		line, start = line+1, i+1
-	}
-	return stack[start:]
 }
 
 func (c *column) next(rg *RowGroup, n int) (arrow.Array, error) {

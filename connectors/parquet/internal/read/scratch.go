@@ -4,6 +4,8 @@ import (
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/sluice-data/sluice/connectors/parquet/internal/mem"
 )
 
 // slack is kept behind every scratch buffer so that bit unpacking and short
@@ -19,7 +21,7 @@ type scratch struct {
 // grow returns n bytes, of which the first keep ones are those of before.
 func (s *scratch) grow(n, keep int) []byte {
 	if n+slack > len(s.b) {
-		nb := s.mem.Allocate(max(n+slack, len(s.b)*3/2))
+		nb := mem.Dirty(s.mem, max(n+slack, len(s.b)*3/2))
 		copy(nb, s.b[:keep])
 		s.release()
 		s.b = nb

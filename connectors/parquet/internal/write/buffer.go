@@ -4,6 +4,8 @@ import (
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/sluice-data/sluice/connectors/parquet/internal/mem"
 )
 
 // buffer is a growing byte slice of the allocator.
@@ -16,7 +18,7 @@ type buffer struct {
 // extend adds n bytes, whose content is undefined, and returns them.
 func (b *buffer) extend(n int) []byte {
 	if b.n+n > len(b.b) {
-		nb := b.mem.Allocate(max(b.n+n, len(b.b)*2, 512))
+		nb := mem.Dirty(b.mem, max(b.n+n, len(b.b)*2, 512))
 		copy(nb, b.b[:b.n])
 		if b.b != nil {
 			b.mem.Free(b.b)

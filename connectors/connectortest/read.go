@@ -2,10 +2,14 @@ package connectortest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
@@ -85,13 +89,21 @@ func Rows(b *block.Block) []Row {
 			if col := b.Column(c); col.IsNull(i) {
 				s.WriteString("null\n")
 			} else {
-				fmt.Fprintf(&s, "%q\n", col.ValueStr(i))
+				fmt.Fprintf(&s, "%q\n", storage(col).ValueStr(i))
 			}
 		}
 		id := b.Identity().At(i)
 		out[i] = Row{id.File.Path, id.Position, s.String()}
 	}
 	return out
+}
+
+// storage is what an extension array is made of; extension types of ours have no text form.
+func storage(a arrow.Array) arrow.Array {
+	if x, ok := a.(array.ExtensionArray); ok {
+		return x.Storage()
+	}
+	return a
 }
 
 // ReadAll reads a whole source in listing order.
@@ -106,4 +118,23 @@ func ReadAll(tb testing.TB, src dataset.Source, rt dataset.Runtime) []Row {
 		out = append(out, rows...)
 	}
 	return out
+}
+
+// Count reads one split and counts its rows, for benchmarks.
+func Count(ctx context.Context, src dataset.Source, rt dataset.Runtime, s dataset.Split) (rows int, err error) {
+	r, err := src.Open(ctx, rt, s, 0)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		b, err := r.Next(ctx)
+		if err == io.EOF {
+			return rows, r.Close()
+		}
+		if err != nil {
+			return rows, errors.Join(err, r.Close())
+		}
+		rows += b.NumRows()
+		b.Release()
+	}
 }

@@ -16,13 +16,15 @@ import (
 
 // Runtime is a dataset.Runtime for tests of readers: it checks memory, records failures and warnings, and runs everything in place.
 type Runtime struct {
-	Mem   *memory.CheckedAllocator
-	Bytes int64 // BlockBytes; 0: 1 MiB
-	Rows  int   // BlockRows; 0: 10,000
+	Mem   *memory.CheckedAllocator // nil, in benchmarks: a pool of the engine's kind
+	Bytes int64                    // BlockBytes; 0: 1 MiB
+	Rows  int                      // BlockRows; 0: 10,000
 	// Policy is what Fail returns; nil goes on.
 	Policy func(err error) error
 
-	mu struct {
+	pool sync.Once
+	mem  memory.Allocator
+	mu   struct {
 		sync.Mutex
 		failures []Failure
 		warnings []string
@@ -91,7 +93,13 @@ func (r *Runtime) Async(func(ctx context.Context) (deliver func(emit dataset.Emi
 func (r *Runtime) Blocking(_ string, fn func() error) error { return fn() }
 
 // Allocator implements dataset.Runtime.
-func (r *Runtime) Allocator() memory.Allocator { return r.Mem }
+func (r *Runtime) Allocator() memory.Allocator {
+	if r.Mem != nil {
+		return r.Mem
+	}
+	r.pool.Do(func() { r.mem = block.NewAllocator(block.NewPool(1<<30), nil) })
+	return r.mem
+}
 
 // Reserve implements dataset.Runtime.
 func (r *Runtime) Reserve(context.Context, int64) (func(), error) { return func() {}, nil }

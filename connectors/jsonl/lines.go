@@ -34,11 +34,13 @@ type chunks struct {
 // before the range too, and the line that it belongs to is skipped.
 func (c *chunks) open(r io.Reader, from, end uint64) {
 	c.r, c.base, c.lo, c.hi, c.end, c.eof = r, from, 0, 0, end, false
-	if len(c.buf) > 4*chunkBytes {
-		c.release()
+	want := chunkBytes + pad // less for small files and short ranges, rounded so that the next ones fit too
+	if n := end - from + overRead; n < chunkBytes {
+		want = int(n+overRead-1)/overRead*overRead + pad
 	}
-	if c.buf == nil {
-		c.buf = c.mem.Allocate(chunkBytes + pad)
+	if len(c.buf) < want || len(c.buf) > 4*chunkBytes {
+		c.release()
+		c.buf = c.mem.Allocate(want)
 	}
 }
 

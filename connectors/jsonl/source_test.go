@@ -86,7 +86,7 @@ func TestConformance(t *testing.T) {
 		connectortest.RunSource(t, connectortest.SourceConfig{
 			New: func(tb testing.TB, fs file.FS) dataset.Source { return open(tb, fs, dir, jsonl.Options{}, size) },
 			Resplit: []func(testing.TB) dataset.Source{
-				func(tb testing.TB) dataset.Source { return open(tb, file.Local{}, dir, jsonl.Options{}, 1) },
+				func(tb testing.TB) dataset.Source { return open(tb, file.Local{}, dir, jsonl.Options{}, 11) },
 				func(tb testing.TB) dataset.Source { return open(tb, file.Local{}, dir, jsonl.Options{}, 97) },
 				func(tb testing.TB) dataset.Source { return open(tb, file.Local{}, dir, jsonl.Options{}, 4096) },
 			},

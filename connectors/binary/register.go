@@ -1,0 +1,36 @@
+package binary
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// Register adds the connector to a registry.
+func Register(reg *dataset.Registry) error {
+	return reg.AddSources(Def(Default, dataset.SourceDef{
+		Name:       Default.Name,
+		Doc:        "whole files as bytes, one row each",
+		Help:       "Gives the columns path and data. Choose it with --from binary for files of any extension.",
+		Extensions: []string{"bin"},
+	}))
+}
+
+// Def completes the definition of a connector whose rows are files.
+func Def(cfg Config, d dataset.SourceDef) dataset.SourceDef {
+	d.Zero = func() any { return &Options{} }
+	d.Open = func(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
+		opt, ok := params.(*Options)
+		if !ok {
+			return nil, fmt.Errorf("%s: parameters are %T, want %T", cfg.Name, params, opt)
+		}
+		src, err := NewSource(cfg, file.NewSet(file.Local{}, in), *opt)
+		if err != nil {
+			return nil, err // a nil *Source must not become a non-nil Source
+		}
+		return src, nil
+	}
+	return d
+}

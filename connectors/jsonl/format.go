@@ -1,0 +1,244 @@
+package jsonl
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/block"
+)
+
+// WriteOptions are how JSON lines are written.
+type WriteOptions struct {
+	Compression string `json:"compression,omitempty" doc:"gzip, zstd or none; by default what the path ends in"`
+}
+
+// Format writes JSON lines: one object a row with every column, null where it is null. Binary is base64, pixels are {width, height,
+// channels}, NaN and infinities are null with a warning, times are RFC 3339 (a time without a zone is written as UTC), decimals are
+// strings, floats always have a point or an exponent, so that reading infers them as floats again.
+type Format struct{ opt WriteOptions }
+
+var _ dataset.Format = (*Format)(nil)
+
+// NewFormat makes the format.
+func NewFormat(opt WriteOptions) (*Format, error) {
+	switch opt.Compression {
+	case "none":
+		opt.Compression = ""
+	case "", "gzip", "zstd":
+	default:
+		return nil, dataset.Usagef("compression=%s: must be gzip, zstd or none", opt.Compression)
+	}
+	return &Format{opt}, nil
+}
+
+// Name implements dataset.Format.
+func (f *Format) Name() string { return "jsonl" }
+
+// Version implements dataset.Format.
+func (f *Format) Version() int { return 1 }
+
+// Params implements dataset.Format.
+func (f *Format) Params() any { return f.opt }
+
+// Extension implements dataset.Format.
+func (f *Format) Extension() string {
+	switch f.opt.Compression {
+	case "gzip":
+		return "jsonl.gz"
+	case "zstd":
+		return "jsonl.zst"
+	}
+	return "jsonl"
+}
+
+// Check implements dataset.Format.
+func (f *Format) Check(in *arrow.Schema) error {
+	seen := map[string]bool{}
+	for _, field := range in.Fields() {
+		if seen[field.Name] {
+			return fmt.Errorf("write jsonl: two columns are named %q; rename one", field.Name)
+		}
+		seen[field.Name] = true
+		if err := writable(field.Type); err != nil {
+			return fmt.Errorf("write jsonl: column %q: %w", field.Name, err)
+		}
+	}
+	return nil
+}
+
+// NewEncoder implements dataset.Format. Rows are written at once, by the caller's goroutine.
+func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _ int) (dataset.Encoder, error) {
+	if err := f.Check(in); err != nil {
+		return nil, err
+	}
+	e := &encoder{out: &countWriter{w: w}}
+	e.w = e.out
+	switch f.opt.Compression {
+	case "gzip":
+		z := gzip.NewWriter(e.out)
+		e.w, e.pack = z, z
+	case "zstd":
+		z, err := zstd.NewWriter(e.out, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return nil, fmt.Errorf("write jsonl: %w", err)
+		}
+		e.w, e.pack = z, z
+	}
+	for _, field := range in.Fields() {
+		e.keys = append(e.keys, append(appendString(nil, field.Name), ':'))
+	}
+	return e, nil
+}
+
+// Join implements dataset.Format: lines follow lines, and so do the members of both compressions.
+func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) error {
+	buf := make([]byte, 1<<20)
+	for _, p := range parts {
+		for off := int64(0); off < p.Size; {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			n, err := p.ReadAt(buf[:min(int64(len(buf)), p.Size-off)], off)
+			if n == 0 && err != nil {
+				return fmt.Errorf("join jsonl: %w", err)
+			}
+			if _, err := w.Write(buf[:n]); err != nil {
+				return fmt.Errorf("join jsonl: %w", err)
+			}
+			off += int64(n)
+		}
+	}
+	return nil
+}
+
+type countWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// flushBytes is how much text is gathered before it is written out; keptBytes is the largest buffer kept after a huge row.
+const (
+	flushBytes = 128 << 10
+	keptBytes  = 4 << 20
+)
+
+// encoder writes one file.
+type encoder struct {
+	out   *countWriter
+	w     io.Writer
+	pack  io.WriteCloser
+	keys  [][]byte
+	buf   []byte
+	notes notes
+}
+
+var (
+	_ dataset.Encoder = (*encoder)(nil)
+	_ file.Warner     = (*encoder)(nil)
+)
+
+// notes counts what could not be written as it was.
+type notes struct {
+	nonFinite int64 // NaN and infinities, written as null
+	badText   int64 // strings that are not UTF-8, written with U+FFFD
+}
+
+// Write implements dataset.Encoder.
+func (e *encoder) Write(ctx context.Context, b *block.Block) error {
+	cols := make([]appender, b.NumCols())
+	for i := range cols {
+		cols[i] = e.notes.appender(b.Column(i))
+	}
+	for row := range b.NumRows() {
+		buf := append(e.buf, '{')
+		for i, col := range cols {
+			if i > 0 {
+				buf = append(buf, ',')
+			}
+			buf = col(append(buf, e.keys[i]...), row)
+		}
+		e.buf = append(buf, '}', '\n')
+		if len(e.buf) >= flushBytes {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := e.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return e.flush()
+}
+
+func (e *encoder) flush() error {
+	_, err := e.w.Write(e.buf)
+	if e.buf = e.buf[:0]; cap(e.buf) > keptBytes {
+		e.buf = nil
+	}
+	if err != nil {
+		return fmt.Errorf("write jsonl: %w", err)
+	}
+	return nil
+}
+
+// Buffered implements dataset.Encoder.
+func (e *encoder) Buffered() int64 { return int64(cap(e.buf)) }
+
+// Written implements dataset.Encoder.
+func (e *encoder) Written() int64 { return e.out.n }
+
+// Close implements dataset.Encoder.
+func (e *encoder) Close(context.Context) error {
+	e.buf = nil
+	if e.pack == nil {
+		return nil
+	}
+	if err := e.pack.Close(); err != nil {
+		return fmt.Errorf("write jsonl: %w", err)
+	}
+	return nil
+}
+
+// Warnings implements file.Warner.
+func (e *encoder) Warnings(warn func(class, example string)) {
+	if n := e.notes.nonFinite; n > 0 {
+		warn("NaN and infinity written as null", fmt.Sprintf("%d values; JSON has no numbers for them", n))
+	}
+	if n := e.notes.badText; n > 0 {
+		warn("invalid UTF-8 written as U+FFFD", fmt.Sprintf("%d strings", n))
+	}
+}
+
+// compressionOf is the compression that a path asks for.
+func compressionOf(path string) string {
+	return file.Compression(strings.TrimSuffix(path, "/"))
+}
+
+// Marshal writes the rows of a block as JSON lines, for printing.
+func Marshal(b *block.Block) ([]byte, error) {
+	var out bytes.Buffer
+	e, err := (&Format{}).NewEncoder(&out, b.Schema(), nil, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Write(context.Background(), b); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), e.Close(context.Background())
+}

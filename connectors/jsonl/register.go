@@ -1,0 +1,69 @@
+package jsonl
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// extensions are those of JSON lines.
+var extensions = []string{"jsonl", "ndjson", "jsonlines"}
+
+// SinkOptions are the parameters of the sink.
+type SinkOptions struct {
+	WriteOptions
+	file.Layout
+}
+
+// Register adds the source and the sink to a registry.
+func Register(reg *dataset.Registry) error {
+	err := reg.AddSources(dataset.SourceDef{
+		Name:       "jsonl",
+		Doc:        "JSON lines: one object a line",
+		Help:       "Column types are inferred from the start of at most eight files; a later value of another type is a row error that names the schema= option. Files ending in .gz or .zst are decompressed.",
+		Extensions: extensions,
+		Zero:       func() any { return &Options{} },
+		Open:       openSource,
+	})
+	if err != nil {
+		return err
+	}
+	return reg.AddSinks(dataset.SinkDef{
+		Name:       "jsonl",
+		Doc:        "JSON lines: one object a row",
+		Help:       "Binary is written as base64, pixels as {width, height, channels}, NaN as null with a warning, times as RFC 3339, decimals as strings.",
+		Extensions: extensions,
+		Zero:       func() any { return &SinkOptions{} },
+		Open:       openSink,
+	})
+}
+
+func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
+	opt, ok := params.(*Options)
+	if !ok {
+		return nil, fmt.Errorf("jsonl: parameters are %T, want %T", params, opt)
+	}
+	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
+	if err != nil {
+		return nil, err // a nil *Source must not become a non-nil Source
+	}
+	return src, nil
+}
+
+func openSink(path string, params any) (dataset.Sink, error) {
+	opt, ok := params.(*SinkOptions)
+	if !ok {
+		return nil, fmt.Errorf("jsonl: parameters are %T, want %T", params, opt)
+	}
+	write := opt.WriteOptions
+	if write.Compression == "" {
+		write.Compression = compressionOf(path)
+	}
+	format, err := NewFormat(write)
+	if err != nil {
+		return nil, err
+	}
+	return file.OpenSink(path, format, opt.Layout)
+}

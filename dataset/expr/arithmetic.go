@@ -341,6 +341,11 @@ var negImpl = &impl{
 				return nil, fmt.Errorf("-(%d) overflows int64", v)
 			}
 			return int64(-v), nil
+		case instant:
+			if v.v == math.MinInt64 {
+				return nil, fmt.Errorf("-(%d) overflows int64", v.v)
+			}
+			return instant{-v.v, v.typ}, nil
 		}
 		v := args[0].(int64)
 		if v == math.MinInt64 {

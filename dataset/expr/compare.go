@@ -196,7 +196,7 @@ func pairWords[T number](dst []uint64, x, y []T, base cmpOp) {
 var numbersImpl = &impl{lift: true, prepare: prepareNumbers, eval: evalNumbers, ref: refCompare}
 
 func evalNumbers(c *evalCtx, t *tnode, args []value, _ []uint64) (arrow.Array, error) {
-	if p, ok := t.prep.(*constCompare); ok {
+	if p, ok := t.prep.(*constCompare); ok && !args[p.column].isConst() {
 		return c.compared(args, func(w []uint64) { p.fill(c, w, args[p.column].arr) }), nil
 	}
 	op := t.aux.(cmpOp)
@@ -305,33 +305,19 @@ var textsImpl = &impl{lift: true, ref: refCompare, eval: func(c *evalCtx, t *tno
 	}), nil
 }}
 
-// equalConst compares texts with one constant: lengths first, which settles most rows without touching the data.
+// equalConst compares texts with one constant.
 func equalConst(dst []uint64, a *texts, s []byte, n int, mask []uint64) {
-	if a.o32 == nil {
+	switch {
+	case a.o32 != nil && len(s) <= shortText:
+		equalShort(dst, a.data, a.o32, s, mask)
+	case a.o64 != nil && len(s) <= shortText:
+		equalShort(dst, a.data, a.o64, s, mask)
+	default:
 		for i := range n {
 			if bytes.Equal(a.at(i), s) {
 				dst[i>>6] |= 1 << (i & 63)
 			}
 		}
-		return
-	}
-	want := int32(len(s))
-	off := a.o32
-	for w := range dst {
-		if mask != nil && mask[w] == 0 {
-			continue
-		}
-		from := w << 6
-		o := off[from : min(from+64, n)+1]
-		var x uint64
-		start := o[0]
-		for j, end := range o[1:] {
-			if end-start == want && string(a.data[start:end]) == string(s) {
-				x |= 1 << j
-			}
-			start = end
-		}
-		dst[w] = x
 	}
 }
 
@@ -350,7 +336,7 @@ var boolsImpl = &impl{lift: true, ref: refCompare, eval: func(c *evalCtx, t *tno
 
 // instantsImpl compares times of any two units exactly.
 var instantsImpl = &impl{lift: true, prepare: prepareInstants, ref: refCompare, eval: func(c *evalCtx, t *tnode, args []value, _ []uint64) (arrow.Array, error) {
-	if p, ok := t.prep.(*constCompare); ok {
+	if p, ok := t.prep.(*constCompare); ok && !args[p.column].isConst() {
 		return c.compared(args, func(w []uint64) { p.fill(c, w, args[p.column].arr) }), nil
 	}
 	op := t.aux.(cmpOp)

@@ -187,8 +187,7 @@ func (c *evalCtx) evalDictionary(t *tnode) (value, bool, error) {
 		return value{}, false, err
 	}
 	defer res.Release()
-	out, err := c.take(res, dictionaryIndices(dict))
-	return value{arr: out}, true, err
+	return value{arr: c.spread(dict, sub.loadTri(value{arr: res}))}, true, nil
 }
 
 func (c *evalCtx) evalIsNil(t *tnode, mask []uint64) (value, error) {

@@ -83,7 +83,13 @@ func (e *Expr) Fallible() bool {
 // safeCall reports calls of fallible functions whose arguments show that they cannot fail.
 func safeCall(n *node) bool {
 	literals := true
-	for _, a := range n.args {
+	for i, a := range n.args {
+		switch n.name {
+		case opCond, "??", "min", "max":
+			if (i > 0 || n.name != opCond) && len(n.args) <= 3 && (len(n.args) == 2 || n.name == opCond) && settles(a) {
+				return true
+			}
+		}
 		switch a.lit.(type) {
 		case float64:
 			if n.name == "+" || n.name == "-" || n.name == "*" {
@@ -97,6 +103,16 @@ func safeCall(n *node) bool {
 		literals = literals && a.kind == nodeLiteral
 	}
 	return literals // constants that fail are refused by Compile
+}
+
+// settles reports an alternative whose type any other converts to without failing. Others may meet uint64 beside int64,
+// or times of different units, and then a value may not fit.
+func settles(n *node) bool {
+	if n.kind != nodeLiteral {
+		return false
+	}
+	v, isInt := n.lit.(int64)
+	return !isInt || v >= 0
 }
 
 // foreign names functions of other languages with what to write instead.

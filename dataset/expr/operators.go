@@ -8,8 +8,8 @@ func logicOperators() []*function {
 	return []*function{
 		{name: "and", check: checkLogic}, {name: "or", check: checkLogic},
 		{name: "not", check: checkNot},
-		{name: opCond, check: checkCond},
-		{name: "??", check: checkCoalesce},
+		{name: opCond, fallible: true, check: checkCond},
+		{name: "??", fallible: true, check: checkCoalesce},
 		{name: "in", form: checkIn},
 		{name: opList, form: func(_ *checker, n *node) (*tnode, error) {
 			return nil, typeErr(n, "a list […] can only stand after `in`")
@@ -130,6 +130,7 @@ type set struct {
 	fs    map[float64]struct{}
 	texts map[string]struct{}
 	few   []string // instead of texts when there are few
+	short []short  // and when all of them fit in a word
 	nan   bool
 	null  bool
 	all   []any // as written, for the reference
@@ -172,6 +173,7 @@ func newSet(x *tnode, items []*node) *set {
 		for t := range s.texts {
 			s.few = append(s.few, t)
 		}
+		s.short = shorts(s.few)
 	}
 	return s
 }
@@ -227,6 +229,10 @@ func members[T number](c *evalCtx, words []uint64, r *reader[T], in map[T]struct
 }
 
 func (s *set) findTexts(c *evalCtx, words []uint64, a *texts, mask []uint64) {
+	if s.short != nil && a.o32 != nil {
+		memberShort(words, a.data, a.o32, s.short, mask)
+		return
+	}
 	for i := range c.n {
 		if mask != nil && !bit(mask, i) {
 			continue

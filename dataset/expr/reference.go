@@ -349,7 +349,7 @@ func refTrunc(t *tnode, args []any) (any, error) {
 		start = at.Unix()
 	}
 	out := floorUnits(instant{start, &arrow.TimestampType{Unit: arrow.Second}}, ticks(t.typ))
-	if !out.IsInt64() || start > sec {
+	if !out.IsInt64() || start > sec || t.typ.ID() == arrow.DATE32 && out.Int64() != int64(int32(out.Int64())) {
 		return nil, fmt.Errorf("the start of the %s is out of range", tr.unit)
 	}
 	return instant{out.Int64(), t.typ}, nil

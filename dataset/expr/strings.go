@@ -11,9 +11,9 @@ import (
 func stringFunctions() []*function {
 	return []*function{
 		{name: "length", sig: "length(x)", doc: "code points of a string, bytes of a binary, elements of a list; also len(x)", example: `length(text) > 200`, min: 1, max: 1, check: checkLength},
-		{name: "lower", sig: "lower(s)", doc: "the string in lower case", example: `lower(lang) == "de"`, min: 1, max: 1, check: textFunction(mapText(bytes.ToLower, strings.ToLower), 1)},
-		{name: "upper", sig: "upper(s)", doc: "the string in upper case", example: `upper(code)`, min: 1, max: 1, check: textFunction(mapText(bytes.ToUpper, strings.ToUpper), 1)},
-		{name: "trim", sig: "trim(s)", doc: "the string without white space at its ends", example: `trim(title) != ""`, min: 1, max: 1, check: textFunction(mapText(bytes.TrimSpace, strings.TrimSpace), 1)},
+		{name: "lower", sig: "lower(s)", doc: "the string in lower case", example: `lower(lang) == "de"`, min: 1, max: 1, check: textFunction(mapText(appendLower, strings.ToLower), 1)},
+		{name: "upper", sig: "upper(s)", doc: "the string in upper case", example: `upper(code)`, min: 1, max: 1, check: textFunction(mapText(appendUpper, strings.ToUpper), 1)},
+		{name: "trim", sig: "trim(s)", doc: "the string without white space at its ends", example: `trim(title) != ""`, min: 1, max: 1, check: textFunction(mapText(appendTrimmed, strings.TrimSpace), 1)},
 		{name: "contains", sig: "contains(s, part)", doc: "whether a string holds part, or a list holds a value; also s contains part", example: `contains(url, "/wiki/")`, min: 2, max: 2, check: checkContains},
 		{name: "starts_with", sig: "starts_with(s, prefix)", doc: "whether the string starts with prefix; also s startsWith prefix", example: `starts_with(url, "https://")`, min: 2, max: 2, check: testText(bytes.HasPrefix, strings.HasPrefix)},
 		{name: "ends_with", sig: "ends_with(s, suffix)", doc: "whether the string ends with suffix; also s endsWith suffix", example: `ends_with(path, ".jpg")`, min: 2, max: 2, check: testText(bytes.HasSuffix, strings.HasSuffix)},
@@ -79,15 +79,43 @@ func (c *evalCtx) mapTexts(t *tnode, args []value, mask []uint64, f func(dst []b
 	return out.build(valid), nil
 }
 
-// mapText is an impl of one string to one string. lowered is ASCII-aware in the standard library.
-func mapText(f func([]byte) []byte, ref func(string) string) *impl {
+// mapText is an impl of one string to one string; f appends to dst.
+func mapText(f func(dst, s []byte) []byte, ref func(string) string) *impl {
 	return &impl{slow: true,
 		eval: func(c *evalCtx, t *tnode, args []value, mask []uint64) (arrow.Array, error) {
 			a := newTexts(args[0])
-			return c.mapTexts(t, args, mask, func(dst []byte, i int) ([]byte, bool) { return append(dst, f(a.at(i))...), true })
+			return c.mapTexts(t, args, mask, func(dst []byte, i int) ([]byte, bool) { return f(dst, a.at(i)), true })
 		},
 		ref: func(_ *tnode, args []any) (any, error) { return ref(args[0].(string)), nil },
 	}
+}
+
+func appendTrimmed(dst, s []byte) []byte { return append(dst, bytes.TrimSpace(s)...) }
+
+func appendLower(dst, s []byte) []byte {
+	for _, b := range s {
+		if b >= utf8.RuneSelf {
+			return append(dst[:0], bytes.ToLower(s)...)
+		}
+		if 'A' <= b && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		dst = append(dst, b)
+	}
+	return dst
+}
+
+func appendUpper(dst, s []byte) []byte {
+	for _, b := range s {
+		if b >= utf8.RuneSelf {
+			return append(dst[:0], bytes.ToUpper(s)...)
+		}
+		if 'a' <= b && b <= 'z' {
+			b -= 'a' - 'A'
+		}
+		dst = append(dst, b)
+	}
+	return dst
 }
 
 // testText checks a function of two strings that yields a boolean.

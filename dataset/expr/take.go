@@ -121,6 +121,18 @@ func (c *evalCtx) blend(typ arrow.DataType, yes []uint64, a, b value) (arrow.Arr
 		}
 		return c.boolArray(x), nil
 	}
+	if fixed, ok := typ.(arrow.FixedWidthDataType); ok && (kindOf(typ).numeric() || kindOf(typ).temporal() || kindOf(typ) == kindDuration) {
+		switch fixed.Bytes() {
+		case 8:
+			return blendFixed[uint64](c, typ, yes, a, b)
+		case 4:
+			return blendFixed[uint32](c, typ, yes, a, b)
+		case 2:
+			return blendFixed[uint16](c, typ, yes, a, b)
+		case 1:
+			return blendFixed[uint8](c, typ, yes, a, b)
+		}
+	}
 	parts := make([]arrow.Array, 0, 2)
 	defer func() {
 		for _, p := range parts {
@@ -171,4 +183,72 @@ func (c *evalCtx) blend(typ arrow.DataType, yes []uint64, a, b value) (arrow.Arr
 	}
 	defer all.Release()
 	return c.take(all, idx)
+}
+
+// blendFixed is blend for types of 1 to 8 bytes, read as T.
+func blendFixed[T any](c *evalCtx, typ arrow.DataType, yes []uint64, a, b value) (arrow.Array, error) {
+	x, xOne, err := fixedSide[T](c, typ, a)
+	if err != nil {
+		return nil, err
+	}
+	y, yOne, err := fixedSide[T](c, typ, b)
+	if err != nil {
+		return nil, err
+	}
+	buf := c.buffer(c.n * typ.(arrow.FixedWidthDataType).Bytes())
+	out := view[T](buf)
+	for i := range out {
+		v := xOne
+		switch {
+		case yes[i>>6]>>(i&63)&1 == 0:
+			if v = yOne; y != nil {
+				v = y[i]
+			}
+		case x != nil:
+			v = x[i]
+		}
+		out[i] = v
+	}
+	va, vb := c.known(a), c.known(b)
+	if va == nil && vb == nil {
+		return build(typ, c.n, nil, buf), nil
+	}
+	valid, words := c.ownValidity()
+	for i, m := range yes {
+		w := ^uint64(0)
+		if va != nil {
+			w &= va[i] | ^m
+		}
+		if vb != nil {
+			w &= vb[i] | m
+		}
+		words[i] &= w
+	}
+	return build(typ, c.n, valid, buf), nil
+}
+
+// known returns the rows of v that are not null, nil for all.
+func (c *evalCtx) known(v value) []uint64 {
+	if v.isNull() {
+		return make([]uint64, wordsFor(c.n))
+	}
+	_, words := c.scratchValidity(v)
+	return words
+}
+
+// fixedSide returns the values of one side of a blend, or its one value.
+func fixedSide[T any](c *evalCtx, typ arrow.DataType, v value) ([]T, T, error) {
+	var one T
+	switch {
+	case v.arr != nil:
+		return raw[T](v.arr), one, nil
+	case v.cst == nil:
+		return nil, one, nil
+	}
+	arr, err := c.constArray(v.cst, typ)
+	if err != nil {
+		return nil, one, err
+	}
+	defer arr.Release()
+	return nil, raw[T](arr)[0], nil
 }

@@ -294,7 +294,7 @@ var truncImpl = &impl{
 		z := newZone(tr.loc)
 		valid, words := c.validity(args...)
 		buf := c.buffer(c.n * t.typ.(arrow.FixedWidthDataType).Bytes())
-		set := intSetter(t.typ, buf)
+		set, narrow := intSetter(t.typ, buf), t.typ.ID() == arrow.DATE32
 		r := newReader[int64](args[0])
 		for i := range c.n {
 			if words != nil && !bit(words, i) {
@@ -305,7 +305,7 @@ var truncImpl = &impl{
 			sec, _ := toSeconds(v, tick)
 			start := truncate(tr.unit, z, sec)
 			out, ok := joinUnits(start, 0, tick)
-			if set(i, out); !ok || start > sec {
+			if set(i, out); !ok || start > sec || narrow && out != int64(int32(out)) {
 				c.fail(mask, i, fmt.Errorf("the start of the %s of %d is out of range for %s", tr.unit, v, t.typ))
 			}
 		}

@@ -68,9 +68,12 @@ type Target interface {
 	State(ctx context.Context) (Storage, error)
 	// Locator is the result's place, as a person would write it.
 	Locator() string
-	// Existing lists data at the place that the live receipts do not account for, at most a hundred, as receipts that Remove takes.
-	// Without live receipts everything that a reader would find there is data, else only what looks like a part.
+	// Existing lists data at the place that the live receipts do not account for, at most a hundred, to be shown. Without live
+	// receipts everything that a reader would find there is data, else only what looks like a part.
 	Existing(ctx context.Context, live []Receipt) ([]Receipt, error)
+	// Stale lists all files that look like parts of this layout and that the live receipts do not account for: what an overwrite
+	// removes along with the live ones.
+	Stale(ctx context.Context, live []Receipt) ([]Receipt, error)
 	// Verify checks that the parts which receipts name are published and unchanged, and returns those that are not, in two lists.
 	Verify(ctx context.Context, receipts []Receipt) (missing, differ []Receipt, err error)
 	// Remove deletes published parts, except those whose names are also in keep: Finish will replace them.

@@ -21,24 +21,38 @@ var errEnough = errors.New("enough")
 
 // Existing implements dataset.Target. Names that start with "_" or "." are no data.
 func (s *Sink) Existing(ctx context.Context, live []dataset.Receipt) ([]dataset.Receipt, error) {
-	known := make(map[string]bool, len(live))
+	l := s.listing(live, mostExisting)
+	l.all = len(live) == 0
+	return l.run(ctx)
+}
+
+// Stale implements dataset.Target. Parts are directly in the folder or in key=value folders: an overwrite does not reach further.
+func (s *Sink) Stale(ctx context.Context, live []dataset.Receipt) ([]dataset.Receipt, error) {
+	l := s.listing(live, 0)
+	l.near = true
+	return l.run(ctx)
+}
+
+// listing looks for data in the target.
+type listing struct {
+	sink  *Sink
+	known map[string]bool
+	most  int  // 0: no bound
+	all   bool // any file is data; else those with the format's extension
+	near  bool // only folders named key=value are entered
+	found []dataset.Receipt
+}
+
+func (s *Sink) listing(live []dataset.Receipt, most int) *listing {
+	l := &listing{sink: s, known: make(map[string]bool, len(live)), most: most}
 	for _, r := range live {
-		known[r.Name] = true
+		l.known[r.Name] = true
 	}
-	var out []dataset.Receipt
-	found := func(name string, info fs.FileInfo) error {
-		if known[name] || len(live) > 0 && !strings.HasSuffix(name, "."+s.format.Extension()) {
-			return nil
-		}
-		r := dataset.Receipt{Name: name}
-		if info != nil {
-			r.Bytes = info.Size()
-		}
-		if out = append(out, r); len(out) == mostExisting {
-			return errEnough
-		}
-		return nil
-	}
+	return l
+}
+
+func (l *listing) run(ctx context.Context) ([]dataset.Receipt, error) {
+	s := l.sink
 	st, err := s.disk.Lstat(s.resultDir())
 	switch {
 	case notExist(err):
@@ -48,18 +62,29 @@ func (s *Sink) Existing(ctx context.Context, live []dataset.Receipt) ([]dataset.
 	case !st.IsDir() && s.single == "":
 		return nil, dataset.Usagef("open sink %s: a file of that name exists, not a folder", s.typed)
 	case !st.IsDir():
-		err = found(s.single, st)
+		err = l.note(s.single, st)
 	default:
-		err = s.existingIn(ctx, s.resultDir(), s.single, found)
+		err = l.folder(ctx, s.resultDir(), s.single)
 	}
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}
-	return out, nil
+	return l.found, nil
 }
 
-func (s *Sink) existingIn(ctx context.Context, dir, name string, found func(string, fs.FileInfo) error) error {
-	entries, err := s.disk.ReadDir(dir)
+func (l *listing) note(name string, info fs.FileInfo) error {
+	if l.known[name] || !l.all && name != l.sink.single && !strings.HasSuffix(name, "."+l.sink.format.Extension()) {
+		return nil
+	}
+	l.found = append(l.found, dataset.Receipt{Name: name, Bytes: info.Size()})
+	if len(l.found) == l.most {
+		return errEnough
+	}
+	return nil
+}
+
+func (l *listing) folder(ctx context.Context, dir, name string) error {
+	entries, err := l.sink.disk.ReadDir(dir)
 	if err != nil {
 		return err
 	}
@@ -72,13 +97,19 @@ func (s *Sink) existingIn(ctx context.Context, dir, name string, found func(stri
 		}
 		n := path.Join(name, e.Name())
 		if e.IsDir() {
-			err = s.existingIn(ctx, filepath.Join(dir, e.Name()), n, found)
+			if l.near && !strings.Contains(e.Name(), "=") {
+				continue
+			}
+			err = l.folder(ctx, filepath.Join(dir, e.Name()), n)
 		} else {
 			info, ierr := e.Info()
 			if notExist(ierr) {
 				continue
 			}
-			err = found(n, info)
+			if ierr != nil {
+				return ierr
+			}
+			err = l.note(n, info)
 		}
 		if err != nil {
 			return err

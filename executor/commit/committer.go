@@ -1,0 +1,189 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// committers is how many parts are made durable at once: it is mostly waiting for the disk.
+const committers = 4
+
+// commitLoop is the committer: it makes the parts of ready generations durable and writes their records. It ends when ctx does, or
+// after a failure.
+func (m *Manager) commitLoop(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.wake:
+		}
+		m.mu.Lock()
+		gens, err := m.mu.ready, m.mu.err
+		m.mu.ready, m.mu.busy = nil, len(gens)
+		m.mu.Unlock()
+		if err == nil {
+			err = m.commit(ctx, gens)
+		}
+		m.mu.Lock()
+		if err != nil && m.mu.err == nil {
+			m.mu.err = err
+		}
+		m.mu.busy = 0
+		close(m.mu.progress)
+		m.mu.progress = make(chan struct{})
+		m.mu.Unlock()
+		if err != nil {
+			if ctx.Err() == nil {
+				m.cfg.Failed(err)
+			}
+			return
+		}
+	}
+}
+
+// commit makes the parts of generations durable and records those that may be, all in one record.
+func (m *Manager) commit(ctx context.Context, gens []*generation) error {
+	if len(gens) == 0 {
+		return nil
+	}
+	rec := &generationRecord{}
+	var later []dataset.Receipt
+	for _, g := range gens {
+		parts, err := m.commitParts(ctx, g)
+		if err != nil {
+			return err
+		}
+		if g.class == deferred {
+			later = append(later, parts...)
+			continue
+		}
+		rec.Generations = append(rec.Generations, g.id)
+		rec.Parts = append(rec.Parts, parts...)
+		for _, s := range g.done.list {
+			rec.done.add(s)
+		}
+	}
+	crashpoint("parts durable")
+	if len(rec.Generations) > 0 {
+		if err := m.writeRecord(ctx, rec); err != nil {
+			return err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.committed = append(m.mu.committed, rec.Parts...)
+	m.mu.deferred = append(m.mu.deferred, later...)
+	return nil
+}
+
+// writeRecord writes a generation record: the commit point.
+func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord) error {
+	if len(rec.Parts) == 0 && len(rec.done.list) == 0 {
+		return nil
+	}
+	payload, err := rec.encode()
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.mu.recorded++
+	m.mu.Unlock()
+	if err := m.log.append(kindGeneration, payload); err != nil {
+		return err
+	}
+	crashpoint("generation appended")
+	if err := m.log.sync(ctx); err != nil {
+		return err
+	}
+	crashpoint("generation committed")
+	return nil
+}
+
+// commitParts makes the open parts of a generation durable. On a failure the others are aborted: none of them counts.
+func (m *Manager) commitParts(ctx context.Context, g *generation) ([]dataset.Receipt, error) {
+	m.mu.Lock()
+	open := make([]*openPart, 0, len(g.parts))
+	for _, p := range g.parts {
+		open = append(open, p)
+	}
+	for _, p := range open {
+		m.forget(p)
+	}
+	receipts := slices.Clone(g.ready)
+	m.mu.Unlock()
+	done := make([]dataset.Receipt, len(open))
+	var eg errgroup.Group
+	eg.SetLimit(committers)
+	for i, p := range open {
+		eg.Go(func() (err error) {
+			defer func() {
+				if v := recover(); v != nil {
+					err = &dataset.PanicError{Op: m.cfg.Sink.Name(), Where: "the end of a part", Value: v, Stack: debug.Stack()}
+				}
+			}()
+			done[i], err = p.w.Commit(ctx)
+			return err
+		})
+	}
+	if err := eg.Wait(); err != nil {
+		return nil, err
+	}
+	return append(receipts, done...), nil
+}
+
+// idle waits until the committer has nothing to do, or failed.
+func (m *Manager) idle(ctx context.Context) error {
+	for {
+		m.mu.Lock()
+		err, n, progress := m.mu.err, len(m.mu.ready)+m.mu.busy, m.mu.progress
+		m.mu.Unlock()
+		if err != nil || n == 0 {
+			return err
+		}
+		select {
+		case <-progress:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Checkpoint closes the open generations and waits until everything that has drained is committed. It is how a run that is
+// interrupted keeps what it has; Abort follows.
+func (m *Manager) Checkpoint(ctx context.Context) error {
+	if m.target == nil {
+		return nil
+	}
+	m.mu.Lock()
+	for _, g := range m.mu.current {
+		if g != nil {
+			m.closeGeneration(g)
+		}
+	}
+	m.mu.Unlock()
+	return m.idle(ctx)
+}
+
+// abortParts aborts every part that is open.
+func (m *Manager) abortParts(ctx context.Context) error {
+	m.mu.Lock()
+	var open []*openPart
+	for _, lane := range m.mu.lanes {
+		open = append(open, lane...)
+	}
+	for _, p := range open {
+		m.forget(p)
+	}
+	m.mu.Unlock()
+	var errs []error
+	for _, p := range open {
+		errs = append(errs, p.w.Abort(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,100 @@
+package commit
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/sluice-data/sluice/dataset"
+)
+
+const (
+	defaultPartBytes   = 512 << 20
+	defaultCommitEvery = time.Minute
+	defaultOpenParts   = 64
+)
+
+// Config is what a Manager must know of its run and sink.
+type Config struct {
+	Sink   dataset.Sink
+	Schema *arrow.Schema // of the rows that come
+	// Plan is the canonical plan, from Plan. It is needed for sinks that are a Target.
+	Plan []byte
+	// Inputs lists the files that the run would read, as ListInputs does. It is called only if the plan is that of the last finished
+	// run. Nil means that inputs cannot be compared: the same command is then never complete.
+	Inputs  func() iter.Seq2[Input, error]
+	Options dataset.Options
+	Run     string // id, from NewRunID, the same for all sinks of a run
+	Index   int    // which sink of the run this is, for TokenState
+	Lanes   int    // how many writers write at once; 1 if order matters
+	// Deferred tells which sources (ids as in block.File, those of barriers included) must not commit before the end of the run: the
+	// outputs of barriers and sources whose rows reach this sink through one. Nil means none.
+	Deferred  func(source uint32) bool
+	OpenParts int              // most parts open at once where partitioned; default 64
+	Now       func() time.Time // default time.Now
+	Logger    *slog.Logger
+	// Failed is told, once and from any goroutine, when committing failed; the run should stop. It must not block.
+	Failed func(error)
+}
+
+// NewRunID makes the id of a run: sortable by time, and unique.
+func NewRunID(now time.Time) string {
+	return now.UTC().Format("20060102T150405") + "-" + strings.ToLower(rand.Text()[:8])
+}
+
+func (c Config) complete() (Config, error) {
+	switch {
+	case c.Sink == nil || c.Schema == nil:
+		return c, errors.New("open commit manager: no sink or no schema")
+	case c.Run == "" || strings.ContainsAny(c.Run, "/\\. "):
+		return c, fmt.Errorf("open commit manager: invalid run id %q", c.Run)
+	case c.Lanes < 1:
+		return c, fmt.Errorf("open commit manager: %d lanes", c.Lanes)
+	case c.exact() && c.Lanes != 1:
+		return c, fmt.Errorf("open commit manager: %d lanes in an ordered run with a seed, want 1", c.Lanes)
+	}
+	if c.Options.PartBytes <= 0 {
+		c.Options.PartBytes = defaultPartBytes
+	}
+	if c.Options.CommitEvery <= 0 {
+		c.Options.CommitEvery = defaultCommitEvery
+	}
+	if c.OpenParts <= 0 {
+		c.OpenParts = defaultOpenParts
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Deferred == nil {
+		c.Deferred = func(uint32) bool { return false }
+	}
+	if c.Failed == nil {
+		c.Failed = func(error) {}
+	}
+	return c, nil
+}
+
+// exact tells whether the files must be the same bytes in every run: parts then end at rows that depend on nothing but the rows.
+func (c Config) exact() bool { return c.Options.Ordered && c.Options.SeedSet }
+
+// owner describes this process for the one that finds the lock taken.
+func (c Config) owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unknown host"
+	}
+	return fmt.Sprintf("process %d on %s since %s (run %s)", os.Getpid(), host, c.Now().Format(time.RFC3339), c.Run)
+}
+
+// crashpoint is called at the named moments between which a crash can fall. Tests set it to kill the process there.
+var crashpoint = func(string) {}

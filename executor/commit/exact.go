@@ -1,0 +1,166 @@
+package commit
+
+import (
+	"context"
+	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/block"
+)
+
+// An exact run (ordered, with a seed) gives the same bytes whatever the sizes of blocks and the speed of things. A generation is
+// looked at after every checkRows rows, and if a part is full it ends before the next row that has another origin than the one
+// before: there the ranges of input can be cut too, though a token may lie across.
+const (
+	checkRows            = 1024
+	checkRowsPartitioned = 256 // between two looks, parts are opened without bound
+)
+
+// writeExact writes a block of an exact run. There is one lane, and rows come in source order.
+func (m *Manager) writeExact(ctx context.Context, rt dataset.Runtime, b *block.Block) error {
+	every := int64(checkRows)
+	if len(m.by) > 0 {
+		every = checkRowsPartitioned
+	}
+	stretches, err := m.classes(b)
+	if err != nil {
+		return m.fail(err)
+	}
+	for _, s := range stretches {
+		for at := s.from; at < s.to; {
+			n, err := m.stepExact(ctx, rt, b, s, at, every)
+			if err != nil {
+				return m.fail(err)
+			}
+			at += n
+		}
+	}
+	return m.Err()
+}
+
+// stepExact writes the rows of a stretch from at on, up to the next look, and returns their number.
+func (m *Manager) stepExact(ctx context.Context, rt dataset.Runtime, b *block.Block, s stretch, at int, every int64) (int, error) {
+	m.mu.Lock()
+	g := m.current(s.class)
+	if g.full && m.newOrigin(b, s.class, at) {
+		m.closeGeneration(g)
+		g = m.current(s.class)
+	}
+	n := min(s.to-at, int(every-g.rows%every))
+	if g.full {
+		n = 1 // the next origin is looked for row by row
+	}
+	part := b.Slice(at, n)
+	var err error
+	part.Tokens(func(t *block.Token, _ int64) {
+		if err == nil {
+			err = m.bindExact(t, g, part)
+		}
+	})
+	m.noteOrigin(b, s.class, at+n-1)
+	g.busy++
+	g.rows += int64(n)
+	m.mu.Unlock()
+	if err == nil {
+		err = m.writePiece(ctx, rt, 0, piece{g, 0, n}, part)
+	}
+	if err == nil && g.rows%every == 0 {
+		err = m.look(ctx, rt, g)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g.busy--
+	if err != nil {
+		_ = m.failLocked(err) // before the generation can become ready without these rows
+	}
+	m.maybeReady(g)
+	part.Release() // b holds the rows too, so no token drains here
+	return n, err
+}
+
+// look decides whether a generation is full, and bounds its open parts. Both depend on the rows alone.
+func (m *Manager) look(ctx context.Context, rt dataset.Runtime, g *generation) error {
+	m.mu.Lock()
+	for _, p := range g.parts {
+		g.full = g.full || p.w.Bytes() >= m.cfg.Options.PartBytes
+	}
+	m.mu.Unlock()
+	return m.evict(ctx, rt, 0, g, m.cfg.OpenParts)
+}
+
+// stretch is a range of rows of one class.
+type stretch struct {
+	class    int
+	from, to int
+}
+
+// classes divides the rows of b by class; nearly always there is one.
+func (m *Manager) classes(b *block.Block) ([]stretch, error) {
+	class, mixed, tokens := deferred, false, 0
+	b.Tokens(func(t *block.Token, _ int64) {
+		c := m.classOf(t)
+		mixed = mixed || tokens > 0 && c != class
+		class = c
+		tokens++
+	})
+	if !mixed {
+		return []stretch{{class, 0, b.NumRows()}}, nil
+	}
+	find := rowTokens(b)
+	var out []stretch
+	for i := range b.NumRows() {
+		t := find(i)
+		if t == nil {
+			return nil, errNoToken
+		}
+		if c, n := m.classOf(t), len(out); n > 0 && out[n-1].class == c {
+			out[n-1].to++
+		} else {
+			out = append(out, stretch{c, i, i + 1})
+		}
+	}
+	return out, nil
+}
+
+// origin is where the last row of a class came from.
+type origin struct {
+	file *block.File
+	pos  uint64
+}
+
+func originOf(b *block.Block, row int) origin {
+	if b.Identity().Len() == 0 {
+		return origin{}
+	}
+	id := b.Identity().At(row)
+	return origin{id.File, id.Position}
+}
+
+func (m *Manager) newOrigin(b *block.Block, class, row int) bool {
+	o := originOf(b, row)
+	return o.file == nil || o != m.mu.origins[class]
+}
+
+func (m *Manager) noteOrigin(b *block.Block, class, row int) { m.mu.origins[class] = originOf(b, row) }
+
+// bindExact binds a token to g; if it is bound already, to g from the first of its rows in part on.
+func (m *Manager) bindExact(t *block.Token, g *generation, part *block.Block) error {
+	bd := m.binding(t)
+	switch {
+	case bd == nil:
+		return errNoState
+	case bd.gen == nil:
+		bd.gen = g
+		g.live++
+	case bd.last() != g:
+		find := rowTokens(part)
+		for i := range part.NumRows() {
+			if find(i) == t {
+				id := part.Identity().At(i)
+				bd.more = append(bd.more, cut{g, id.File, id.Position})
+				g.live++
+				return nil
+			}
+		}
+		return errLostCut
+	}
+	return nil
+}

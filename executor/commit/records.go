@@ -1,0 +1,66 @@
+package commit
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// beginRecord is the first record of a run: what it is to do, for whoever resumes it.
+type beginRecord struct {
+	Mode         string          `json:"mode"`
+	Fingerprint  string          `json:"fingerprint"`
+	Plan         json.RawMessage `json:"plan,omitempty"`
+	Schema       []string        `json:"schema"`
+	Previous     uint64          `json:"previous,omitempty"` // number of the manifest that was the truth
+	FirstOrdinal uint64          `json:"first_ordinal"`
+	FirstSeq     uint64          `json:"first_seq"`
+	Owner        string          `json:"owner,omitempty"`
+	Command      string          `json:"command,omitempty"`
+}
+
+// generationRecord is the commit point of generations: from the moment it is durable their rows count.
+type generationRecord struct {
+	Generations []uint64          `json:"generations"`
+	Parts       []dataset.Receipt `json:"parts,omitempty"`
+	Deferred    bool              `json:"deferred,omitempty"` // all deferred sources are done with it
+	done        spans
+}
+
+// encode is the length of the JSON, the JSON, and the ranges.
+func (g *generationRecord) encode() ([]byte, error) {
+	head, err := json.Marshal(g)
+	if err != nil {
+		return nil, err
+	}
+	b := binary.AppendUvarint(nil, uint64(len(head)))
+	return g.done.encode(append(b, head...)), nil
+}
+
+func decodeGeneration(p []byte) (*generationRecord, error) {
+	n, size := binary.Uvarint(p)
+	if size <= 0 || n > uint64(len(p)-size) {
+		return nil, errors.New("a record of a generation ends early")
+	}
+	g := &generationRecord{}
+	if err := json.Unmarshal(p[size:size+int(n)], g); err != nil {
+		return nil, fmt.Errorf("read record of a generation: %w", err)
+	}
+	var err error
+	if g.done.list, err = decodeSpans(p[size+int(n):]); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// append writes a JSON record, without waiting for the disk.
+func (m *Manager) append(k kind, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return m.log.append(k, raw)
+}

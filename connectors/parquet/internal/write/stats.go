@@ -42,10 +42,13 @@ type bounds struct {
 	fmax     float64
 	bmin     []byte
 	bmax     []byte
+	pmin     uint64 // first eight bytes of bmin and bmax, for inside
+	pmax     uint64
 }
 
 func (s *bounds) reset() {
 	s.any, s.bmin, s.bmax = false, s.bmin[:0], s.bmax[:0]
+	s.pmin, s.pmax = 0, 0
 }
 
 // fixed looks at plain values of the column's width.
@@ -119,16 +122,32 @@ func (s *bounds) floats(lo, hi float64) {
 	s.fmin, s.fmax = min(s.fmin, lo), max(s.fmax, hi)
 }
 
-func (s *bounds) bytes(v []byte) {
-	if !s.any {
-		s.any = true
-		s.bmin, s.bmax = append(s.bmin[:0], v...), append(s.bmax[:0], v...)
-		return
+// inside tells from the first eight bytes that v changes neither bound, which
+// is so for nearly all values.
+func (s *bounds) inside(v []byte) bool {
+	if len(v) < 8 {
+		return false
 	}
-	if s.less(v, s.bmin) {
+	p := binary.BigEndian.Uint64(v)
+	return p > s.pmin && p < s.pmax
+}
+
+func prefix(v []byte) uint64 {
+	var b [8]byte
+	copy(b[:], v)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+func (s *bounds) bytes(v []byte) {
+	first := !s.any
+	s.any = true
+	if first || s.less(v, s.bmin) {
 		s.bmin = append(s.bmin[:0], v...)
-	} else if s.less(s.bmax, v) {
+		s.pmin = prefix(v)
+	}
+	if first || s.less(s.bmax, v) {
 		s.bmax = append(s.bmax[:0], v...)
+		s.pmax = prefix(v)
 	}
 }
 

@@ -213,18 +213,47 @@ func slice(b []byte, from, to int64) []byte {
 
 // putBytes appends byte arrays, through the dictionary while it pays.
 func putBytes(l *Leaf, a arrow.ArrayData, lo, hi int) (int, error) {
-	for i := lo; i < hi; i++ {
-		v := byteRange(a, i)
-		if l.useDict {
-			l.putIndex(v)
-			if l.stopDict() {
-				return i + 1 - lo, nil
-			}
-			continue
-		}
-		l.putPlain(v)
+	if lo == hi {
+		return 0, nil
 	}
-	return hi - lo, nil
+	switch a.DataType().ID() {
+	case arrow.LARGE_STRING, arrow.LARGE_BINARY:
+		return putSpans(l, a, view[int64](a.Buffers()[1].Bytes())[a.Offset()+lo:a.Offset()+hi+1])
+	}
+	return putSpans(l, a, view[int32](a.Buffers()[1].Bytes())[a.Offset()+lo:a.Offset()+hi+1])
+}
+
+// putSpans appends the values between consecutive offsets.
+func putSpans[T int32 | int64](l *Leaf, a arrow.ArrayData, off []T) (int, error) {
+	n := len(off) - 1
+	var data []byte
+	if b := a.Buffers()[2]; b != nil {
+		data = b.Bytes()
+	}
+	if l.useDict {
+		for i := range n {
+			l.putIndex(data[off[i]:off[i+1]])
+			if l.stopDict() {
+				return i + 1, nil
+			}
+		}
+		return n, nil
+	}
+	if off[n] < off[0] {
+		return 0, fmt.Errorf("offsets of the array run backwards from %d to %d", off[0], off[n])
+	}
+	stats := l.bounds.order == orderBytes
+	out := l.vals.extend(int(off[n]-off[0]) + 4*n)
+	for i := range n {
+		v := data[off[i]:off[i+1]]
+		binary.LittleEndian.PutUint32(out, uint32(len(v)))
+		copy(out[4:], v)
+		out = out[4+len(v):]
+		if stats && !l.bounds.inside(v) {
+			l.bounds.bytes(v)
+		}
+	}
+	return n, nil
 }
 
 func (l *Leaf) putPlain(v []byte) {

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// display shows how a run goes on. stop ends it, removes what would disturb other output, and waits; it may be called more than once.
+type display interface{ stop() }
+
+// lookout is where displays get their numbers: the Watcher of the run, once there is one.
+type lookout struct{ w atomic.Pointer[Watcher] }
+
+func (l *lookout) set(w Watcher) { l.w.Store(&w) }
+
+// snapshot is false before the run has begun.
+func (l *lookout) snapshot() (dataset.Report, bool) {
+	w := l.w.Load()
+	if w == nil {
+		return dataset.Report{}, false
+	}
+	return (*w).Snapshot(), true
+}
+
+// progressText is one line on a run that goes on.
+func progressText(r dataset.Report) string {
+	parts := []string{
+		fmt.Sprintf("read %s (%s)", rows(r.RowsRead), size(r.BytesRead)),
+		fmt.Sprintf("wrote %s", rows(r.RowsWritten)),
+	}
+	if s := r.Wall.Seconds(); s >= 1 {
+		parts[0] += fmt.Sprintf(", %s/s", rows(int64(float64(r.RowsRead)/s)))
+	}
+	if r.RowsFailed > 0 {
+		parts = append(parts, plural(r.RowsFailed, "failed row"))
+	}
+	if r.BudgetBytes > 0 {
+		parts = append(parts, fmt.Sprintf("memory peak %s of %s", memorySize(r.PeakBytes), memorySize(r.BudgetBytes)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// noDisplay shows nothing.
+type noDisplay struct{}
+
+func (noDisplay) stop() {}
+
+// lineEvery is how often progress is written where no terminal shows it.
+const lineEvery = 5 * time.Second
+
+// lines writes a line every few seconds.
+type lines struct {
+	done chan struct{}
+	once sync.Once
+	wg   sync.WaitGroup
+}
+
+func startLines(out io.Writer, look *lookout) display {
+	d := &lines{done: make(chan struct{})}
+	start := time.Now()
+	d.wg.Go(func() {
+		tick := time.NewTicker(lineEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-d.done:
+				return
+			case <-tick.C:
+				if r, ok := look.snapshot(); ok {
+					fmt.Fprintf(out, "sluice: %s: %s\n", elapsed(time.Since(start)), progressText(r))
+				}
+			}
+		}
+	})
+	return d
+}
+
+func (d *lines) stop() {
+	d.once.Do(func() { close(d.done) })
+	d.wg.Wait()
+}

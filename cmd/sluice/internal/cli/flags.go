@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/pipeline"
+)
+
+// flags are what the user set, the same for every command.
+type flags struct {
+	memory      sizeFlag
+	parallel    int
+	onError     string
+	overwrite   bool
+	appendRows  bool
+	ordered     bool
+	seed        seedFlag
+	quiet       bool
+	partSize    sizeFlag
+	commitEvery time.Duration
+	tempDir     string
+	tempLimit   sizeFlag
+	from, to    string
+	set         []string
+}
+
+// sizeFlag is a size in bytes with a unit.
+type sizeFlag struct{ bytes dataset.ByteSize }
+
+func (s *sizeFlag) String() string {
+	if s.bytes == 0 {
+		return ""
+	}
+	return s.bytes.String()
+}
+func (s *sizeFlag) Set(v string) error { return s.bytes.UnmarshalText([]byte(v)) }
+func (s *sizeFlag) Type() string       { return "SIZE" }
+
+// seedFlag remembers whether it was given.
+type seedFlag struct {
+	value uint64
+	given bool
+}
+
+func (s *seedFlag) String() string { return "" }
+func (s *seedFlag) Type() string   { return "N" }
+func (s *seedFlag) Set(v string) error {
+	var p struct {
+		Seed uint64 `json:"seed"`
+	}
+	if err := dataset.ParamsFromMap(map[string]any{"seed": v}, &p); err != nil {
+		return err
+	}
+	s.value, s.given = p.Seed, true
+	return nil
+}
+
+func (f *flags) register(fs *pflag.FlagSet) {
+	fs.SortFlags = false
+	fs.Var(&f.memory, "memory", "memory budget, such as 2GiB (default 60 % of what the machine or container has)")
+	fs.IntVar(&f.parallel, "parallel", 0, "tasks that compute at the same time (default the number of CPUs)")
+	fs.StringVar(&f.onError, "on-error", "fail", "what a failing row does: fail, skip or dead-letter")
+	fs.BoolVar(&f.overwrite, "overwrite", false, "replace what the target holds")
+	fs.BoolVar(&f.appendRows, "append", false, "add to what the target holds")
+	fs.BoolVar(&f.ordered, "ordered", false, "write rows in the order of the source")
+	fs.Var(&f.seed, "seed", "seed of sample and shuffle; with --ordered the result is the same to the byte")
+	fs.BoolVar(&f.quiet, "quiet", false, "only errors on standard error")
+	fs.Var(&f.partSize, "part-size", "largest file of a result (default 512MiB)")
+	fs.DurationVar(&f.commitEvery, "commit-every", 0, "commit finished rows after this long (default 1m0s)")
+	fs.StringVar(&f.tempDir, "temp-dir", "", "folder for data that does not fit in memory (default beside a local target)")
+	fs.Var(&f.tempLimit, "temp-limit", "most bytes in --temp-dir (default no limit)")
+	fs.StringVar(&f.from, "from", "", "reader of the source, whatever its extension")
+	fs.StringVar(&f.to, "to", "", "writer of the sink, whatever its extension; table prints a table")
+	fs.StringArrayVar(&f.set, "set", nil, "name=value: value of the placeholder {name} of a job file")
+}
+
+// settings checks the flags and turns them into settings of the session.
+func (f *flags) settings(command string) (Settings, error) {
+	var o dataset.Options
+	switch policy := dataset.ErrorPolicy(f.onError); policy {
+	case dataset.OnErrorFail, dataset.OnErrorSkip:
+		o.OnError = policy
+	case dataset.OnErrorDeadLetter:
+		return Settings{}, dataset.Usagef("--on-error dead-letter: dead letters are not written by this version; use skip, which counts failed rows and shows examples, or fail")
+	default:
+		return Settings{}, dataset.Usagef("--on-error is %q, want fail, skip or dead-letter%s", f.onError,
+			dataset.DidYouMean(f.onError, []string{"fail", "skip", "dead-letter"}))
+	}
+	switch {
+	case f.overwrite && f.appendRows:
+		return Settings{}, dataset.Usagef("--overwrite and --append exclude each other")
+	case f.overwrite:
+		o.Target = dataset.TargetOverwrite
+	case f.appendRows:
+		o.Target = dataset.TargetAppend
+	}
+	if f.parallel < 0 {
+		return Settings{}, dataset.Usagef("--parallel is %d, want 1 or more", f.parallel)
+	}
+	if f.commitEvery < 0 {
+		return Settings{}, dataset.Usagef("--commit-every is %s, want a positive duration", f.commitEvery)
+	}
+	o.Ordered, o.Seed, o.SeedSet = f.ordered, f.seed.value, f.seed.given
+	o.PartBytes, o.CommitEvery, o.Command = int64(f.partSize.bytes), f.commitEvery, command
+	return Settings{MemoryBytes: int64(f.memory.bytes), Parallel: f.parallel, TempDir: f.tempDir, TempLimit: int64(f.tempLimit.bytes),
+		Options: o}, nil
+}
+
+// values reads the --set flags.
+func (f *flags) values() (map[string]string, error) {
+	out := map[string]string{}
+	for _, s := range f.set {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || !pipeline.ValidName(name) {
+			return nil, dataset.Usagef("--set %s: want name=value", s)
+		}
+		if _, dup := out[name]; dup {
+			return nil, dataset.Usagef("--set %s: the placeholder {%s} is set twice", s, name)
+		}
+		out[name] = value
+	}
+	return out, nil
+}

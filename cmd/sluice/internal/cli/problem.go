@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/pipeline"
+)
+
+// finish prints the error of a command, if there is one, and returns the exit code.
+func (a *app) finish(err error) int {
+	switch {
+	case err == nil:
+		return a.code
+	case errors.Is(err, syscall.EPIPE): // whoever read our output has seen enough
+		return exitOK
+	case errors.Is(err, dataset.ErrCanceled) || errors.Is(err, context.Canceled):
+		fmt.Fprintln(a.Stderr, "sluice: interrupted")
+		return exitInterrupted
+	}
+	fmt.Fprint(a.Stderr, a.message(err))
+	if _, ok := errors.AsType[*dataset.UsageError](err); ok {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// message writes an error for people: one line, and for a mistake in a pipeline the place.
+func (a *app) message(err error) string {
+	e, ok := errors.AsType[*pipeline.Error](err)
+	switch {
+	case !ok:
+		return fmt.Sprintf("sluice: %s\n", strings.TrimRight(err.Error(), "\n"))
+	case e.Pos.Line > 0:
+		return fmt.Sprintf("sluice: %s:%d: %v\n", a.file, e.Pos.Line, e.Err)
+	}
+	line, caret := place(a.text, e.Pos.Offset)
+	return fmt.Sprintf("sluice: %v\n  %s\n  %s^\n", e.Err, line, caret)
+}
+
+// maxShown is how much of a line is shown on each side of a mistake.
+const maxShown = 60
+
+// place gives the line of text that holds the byte at offset, shortened, and the spaces that put a caret under it.
+func place(text string, offset int) (line, caret string) {
+	offset = min(max(offset, 0), len(text))
+	from := strings.LastIndexByte(text[:offset], '\n') + 1
+	to := len(text)
+	if i := strings.IndexByte(text[offset:], '\n'); i >= 0 {
+		to = offset + i
+	}
+	before, after := []rune(printable(text[from:offset])), []rune(printable(text[offset:to]))
+	if len(before) > maxShown {
+		before = append([]rune("…"), before[len(before)-maxShown:]...)
+	}
+	if len(after) > maxShown {
+		after = append(after[:maxShown:maxShown], '…')
+	}
+	return string(before) + string(after), strings.Repeat(" ", runewidth.StringWidth(string(before)))
+}
+
+// printable replaces what would move the cursor or confuse a terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+			return '�'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�"))
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"os"
+
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitDeadLetters = 3
+	exitInterrupted = 130
+)
+
+// Session is what the command line needs of an engine.
+type Session interface {
+	Registry() *dataset.Registry
+	Runner() dataset.Runner
+	// Explain prints the logical plan and what it is compiled to.
+	Explain(ctx context.Context, outs ...dataset.Output) (string, error)
+	Close() error
+}
+
+// Watcher gives a look at a run while it goes on.
+type Watcher interface{ Snapshot() dataset.Report }
+
+// Settings are what flags say about the session; zero values are defaults.
+type Settings struct {
+	MemoryBytes int64
+	Parallel    int
+	TempDir     string
+	TempLimit   int64
+	Options     dataset.Options
+	Watch       func(Watcher) // called once for each run
+}
+
+// Backend is a part that may be native or not, for `sluice version`.
+type Backend struct{ Name, Uses string }
+
+// Program is the command line and what it runs on.
+type Program struct {
+	Version       string
+	Open          func(context.Context, Settings) (Session, error)
+	DefaultMemory func() int64
+	Backends      func() []Backend
+	// Stdin, Stdout and Stderr default to those of the process.
+	Stdin, Stdout, Stderr *os.File
+	// Exit ends the process at once, on a second interrupt; default os.Exit.
+	Exit func(code int)
+}
+
+// Main runs one command and returns the exit code. args are without the name of the program.
+func (p Program) Main(ctx context.Context, args []string) int {
+	if p.Stdin == nil {
+		p.Stdin = os.Stdin
+	}
+	if p.Stdout == nil {
+		p.Stdout = os.Stdout
+	}
+	if p.Stderr == nil {
+		p.Stderr = os.Stderr
+	}
+	if p.Exit == nil {
+		p.Exit = os.Exit
+	}
+	a := &app{Program: p}
+	root := a.root()
+	root.SetArgs(protectStdin(args))
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	err := root.ExecuteContext(ctx)
+	return a.finish(err)
+}
+
+// app is one invocation.
+type app struct {
+	Program
+	flags flags
+	code  int    // of a run that ended well
+	text  string // the pipeline, for carets
+	file  string // the job file, for lines
+}

@@ -34,8 +34,8 @@ func classify(f Format, size int, err error) error {
 	if err == nil || errors.Is(err, ErrTruncated) || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrUnsupported) || errors.Is(err, ErrTooLarge) {
 		return err
 	}
-	text := err.Error()
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || strings.Contains(text, "unexpected EOF") || strings.Contains(text, "not enough pixel data") || strings.Contains(text, "short") {
+	text := strings.TrimPrefix(err.Error(), f.String()+": ")
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || strings.Contains(text, "unexpected EOF") || strings.Contains(text, "not enough") || strings.Contains(text, "short Huffman data") {
 		return fmt.Errorf("%w: %s file ends after %d bytes, before its last pixel", ErrTruncated, f, size)
 	}
 	if strings.Contains(text, "unsupported") {

@@ -1,5 +1,7 @@
 package imaging
 
+import "slices"
+
 // NeedBytes bounds the memory that running a program on a picture takes outside of Arrow's buffers, from its header. It is what to
 // reserve before decoding.
 func (w *Worker) NeedBytes(p *Program, h Header) int64 {
@@ -34,7 +36,10 @@ func (w *Worker) NeedBytes(p *Program, h Header) int64 {
 	default:
 		perPixel = 16 // the decoder's own picture, up to 8 bytes a pixel, and ours
 	}
-	const kernels = 1 << 20
+	if p.Mode == ModeRGBA || slices.ContainsFunc(p.Steps, func(s Step) bool { _, ok := s.(ToMode); return ok }) {
+		perPixel += 8 // converted at full size
+	}
+	const kernels = 2 << 20
 	return fixed + px*perPixel + target*12 + kernels
 }
 

@@ -69,8 +69,9 @@ type Program struct {
 
 // ComposedTolerance is the largest mean absolute difference, in grey levels of 255 over all samples, between
 // a program and its steps run one by one, and between libjpeg-turbo and the standard library. Scaled decoding filters a
-// little differently, and rounding happens at other places.
-const ComposedTolerance = 2.0
+// little differently, rounding happens at other places, and JPEG encoders enlarge small differences of strong textures; photos
+// of usual size stay below 1.5.
+const ComposedTolerance = 3.0
 
 // Result is what a program gave. Image is set unless the program ends in Compress, Data if it does. Both live
 // until the worker's next Reset.

@@ -1,0 +1,143 @@
+package imaging
+
+import (
+	"fmt"
+	"testing"
+)
+
+// programs are chains of steps that a run would compose.
+var programs = [][]Step{
+	{Resize{W: 224, H: 224}},
+	{Resize{W: 225, H: 223, Fit: Fill}},
+	{Resize{W: 64, H: 48, Fit: Inside}},
+	{Resize{W: 700, H: 900}},
+	{Crop{W: 81, H: 67, X: 5, Y: 3}},
+	{Crop{W: 90, H: 80, Center: true}, Resize{W: 33, H: 31}},
+	{Resize{W: 100, H: 101}, Crop{W: 51, H: 49, X: 7, Y: 9}},
+	{Resize{W: 64, H: 64}, Resize{W: 40, H: 20}},
+	{ToMode{ModeGrey}, Resize{W: 50, H: 50}},
+	{Resize{W: 50, H: 50}, ToMode{ModeGrey}, ToMode{ModeRGB}},
+	{ToMode{ModeRGBA}, Resize{W: 50, H: 51}},
+	{Compress{EncodeOptions{JPEG, 90}}},
+	{Resize{W: 224, H: 224}, Compress{EncodeOptions{JPEG, 75}}},
+	{Resize{W: 57, H: 91}, Compress{EncodeOptions{JPEG, 75}}},
+	{Crop{W: 77, H: 55, X: 3, Y: 1}, Compress{EncodeOptions{JPEG, 90}}},
+	{Resize{W: 60, H: 60}, Hash{}, Measure{}, Compress{EncodeOptions{PNG, 0}}},
+}
+
+// samples stand for the kinds of pictures: sizes, formats, colour models, orientation.
+var samples = []string{
+	"coffee-progressive.jpg", "brick.jpg", "retina.jpg", "sub/astronaut-rotated.jpg", "sub/coffee-cmyk.jpg", "sub/camera-16bit.png", "sub/cat-alpha.png",
+	"sub/cat-small.jpg", "sub/tiny.jpg", "sub/animated.gif",
+}
+
+func TestComposedEqualsStepwise(t *testing.T) {
+	workers(t, func(t *testing.T, w *Worker) {
+		for _, steps := range programs {
+			for _, name := range samples {
+				data := photo(t, name)
+				a, b := pixels(t, w, data, steps...), stepwise(t, w, data, steps...)
+				if mean, psnr := difference(t, a, b); mean > ComposedTolerance || psnr < 35 {
+					t.Errorf("%s, %s: mean difference %.2f, PSNR %.1f dB", name, describe(steps), mean, psnr)
+				}
+			}
+		}
+	})
+}
+
+func TestBackendsAgree(t *testing.T) {
+	auto, standard := NewWorker(), NewStandardWorker()
+	defer auto.Close()
+	defer standard.Close()
+	for _, steps := range append([][]Step{nil}, programs...) {
+		for _, name := range samples {
+			data := photo(t, name)
+			a, b := pixels(t, auto, data, steps...), pixels(t, standard, data, steps...)
+			if mean, psnr := difference(t, a, b); mean > ComposedTolerance || psnr < 35 {
+				t.Errorf("%s, %s: mean difference %.2f, PSNR %.1f dB", name, describe(steps), mean, psnr)
+			}
+		}
+	}
+}
+
+func describe(steps []Step) string {
+	out := ""
+	for _, s := range steps {
+		out += fmt.Sprintf("%T%v ", s, s)
+	}
+	return out
+}
+
+func TestScaledDecodingIsUsed(t *testing.T) {
+	w := NewWorker()
+	defer w.Close()
+	data := photo(t, "hubble.jpg")
+	h, err := ReadHeader(data, DefaultLimits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := w.Decode(data, h, DecodeOptions{Scale: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 4
+	if !w.useTurbo {
+		want = 1
+	}
+	if m.Scale != want || m.SrcW != 1000 || m.SrcH != 872 {
+		t.Errorf("scale %d of %dx%d, want %d of 1000x872", m.Scale, m.SrcW, m.SrcH, want)
+	}
+	for ratio, scale := range map[float64]int{0.5: 1, 2: 1, 2.9: 1, 3: 2, 5.9: 2, 6: 4, 11.9: 4, 12: 8, 100: 8} {
+		if got := ScaleFor(ratio); got != scale {
+			t.Errorf("scale for ratio %v is %d, want %d", ratio, got, scale)
+		}
+	}
+}
+
+func TestNeedCoversScratch(t *testing.T) {
+	workers(t, func(t *testing.T, w *Worker) {
+		for _, steps := range append([][]Step{nil}, programs...) {
+			for _, name := range samples {
+				data := photo(t, name)
+				h, err := ReadHeader(data, DefaultLimits)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p := &Program{Steps: steps}
+				w.scratch = arena{}
+				w.Reset()
+				if _, err := w.Run(p, data, h); err != nil {
+					t.Fatal(err)
+				}
+				if need, used := w.NeedBytes(p, h), int64(w.scratch.bytes()); used > need {
+					t.Errorf("%s, %s: reserved %d bytes, used %d", name, describe(steps), need, used)
+				}
+			}
+		}
+	})
+}
+
+// TestNoGarbage pins what one photo costs the garbage collector on the way from JPEG to JPEG.
+func TestNoGarbage(t *testing.T) {
+	w := NewWorker()
+	defer w.Close()
+	if !w.useTurbo {
+		t.Log("the standard library allocates a picture a photo")
+		return
+	}
+	data := photo(t, "coffee.jpg")
+	p := &Program{Steps: []Step{Resize{W: 224, H: 224}, Compress{EncodeOptions{JPEG, 75}}}}
+	n := testing.AllocsPerRun(50, func() {
+		w.Reset()
+		h, err := ReadHeader(data, DefaultLimits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Run(p, data, h); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 10 {
+		t.Errorf("%v allocations a photo, want at most 10", n)
+	}
+}

@@ -109,13 +109,14 @@ func (c *evalCtx) maskNulls(arr, by arrow.Array) arrow.Array {
 	return array.MakeFromData(data)
 }
 
-// scratchValidity is validity in memory of the Go heap, for short use.
+// scratchValidity is validity in scratch memory.
 func (c *evalCtx) scratchValidity(args ...value) (bool, []uint64) {
 	buf, words := c.validity(args...)
 	if buf == nil {
 		return false, nil
 	}
-	out := append([]uint64(nil), words...)
+	out := c.words()
+	copy(out, words)
 	buf.Release()
 	return true, out
 }
@@ -166,7 +167,7 @@ func (c *evalCtx) evalDictionary(t *tnode) (value, bool, error) {
 	if !ok || dict.Dictionary().Len() >= c.n || dict.Dictionary().Len() == 0 {
 		return value{}, false, nil
 	}
-	sub := &evalCtx{mem: c.mem, n: dict.Dictionary().Len()}
+	sub := c.sub(dict.Dictionary().Len())
 	distinct, err := sub.plain(dict.Dictionary())
 	if err != nil || distinct.isConst() {
 		return value{}, false, err
@@ -314,7 +315,7 @@ func fold(t *tnode) (*tnode, error) {
 			return t, nil
 		}
 	}
-	c := &evalCtx{mem: memory.NewGoAllocator(), n: 1}
+	c := &evalCtx{mem: memory.NewGoAllocator(), n: 1, scratch: new(arena), limit: maxConstant}
 	v, err := c.eval(t, nil)
 	if err == nil && c.failed != nil {
 		err = c.errs[0].Err
@@ -331,6 +332,11 @@ func fold(t *tnode) (*tnode, error) {
 		return nil, errors.New("fold constant: unexpected type " + v.arr.DataType().String())
 	}
 	return typedLiteral(cst, t.typ, t.off), nil
+}
+
+// sub is a context for n values that are not the rows of the batch.
+func (c *evalCtx) sub(n int) *evalCtx {
+	return &evalCtx{mem: c.mem, n: n, scratch: c.scratch, limit: c.limit}
 }
 
 func foldable(k kind) bool {

@@ -12,7 +12,15 @@ const (
 	maxSource = 64 << 10 // bytes
 	maxDepth  = 200      // nesting of brackets, signs, conditionals and calls
 	maxNodes  = 64 << 10 // chained comparisons share operands, so a tree can be larger than its text
+
+	maxText     = 1 << 30 // bytes of a text that a function builds for one row
+	maxConstant = 1 << 20 // bytes of a text that a constant part builds when the plan is made
 )
+
+// tooLong is the error of a function that would build an oversized text.
+func (c *evalCtx) tooLong(name string, size int) error {
+	return fmt.Errorf("%s would build a text of %d bytes, the limit is %d", name, size, c.limit)
+}
 
 // checkNesting bounds how deep the parser will recurse on tokens: one level for every open bracket, every sign in
 // a row of signs, and every right-nested operator (? and the power) since the bracket or comma before it.

@@ -13,22 +13,26 @@ func indexOperators() []*function {
 	return []*function{{name: opIndex, check: checkIndex}}
 }
 
-// lists reads the bounds of every row of a list array within its values.
+// lists reads the bounds of every row of a list array within its values, which the holder must release.
 type lists struct {
 	values arrow.Array
 	bounds func(i int) (from, to int)
 }
 
 func newLists(arr arrow.Array) (*lists, error) {
-	switch a := arr.(type) {
-	case array.ListLike:
-		l := a
-		return &lists{values: l.ListValues(), bounds: func(i int) (int, int) {
-			from, to := l.ValueOffsets(i)
-			return int(from), int(to)
-		}}, nil
+	l, ok := arr.(array.ListLike)
+	if !ok {
+		return nil, fmt.Errorf("%s is not a list", arr.DataType())
 	}
-	return nil, fmt.Errorf("%s is not a list", arr.DataType())
+	var first, last int64
+	if n := arr.Len(); n > 0 { // a slice of few lists may share the values of many
+		first, _ = l.ValueOffsets(0)
+		_, last = l.ValueOffsets(n - 1)
+	}
+	return &lists{values: array.NewSlice(l.ListValues(), first, last), bounds: func(i int) (int, int) {
+		from, to := l.ValueOffsets(i)
+		return int(from - first), int(to - first)
+	}}, nil
 }
 
 func elementType(t arrow.DataType) arrow.DataType {
@@ -58,6 +62,7 @@ var indexImpl = &impl{
 		if err != nil {
 			return nil, err
 		}
+		defer l.values.Release()
 		at := newReader[int64](args[1])
 		_, valid := c.scratchValidity(args...)
 		idx := make([]int, c.n)
@@ -75,7 +80,7 @@ var indexImpl = &impl{
 				idx[i] = from + int(k)
 			}
 		}
-		sub := &evalCtx{mem: c.mem, n: l.values.Len()}
+		sub := c.sub(l.values.Len())
 		values, err := sub.plain(l.values)
 		if err != nil {
 			return nil, err
@@ -104,6 +109,7 @@ var listLengthImpl = &impl{
 		if err != nil {
 			return nil, err
 		}
+		defer l.values.Release()
 		valid, _ := c.validity(args...)
 		buf := c.buffer(c.n * 8)
 		out := view[int64](buf)
@@ -155,9 +161,10 @@ var containsElementImpl = &impl{slow: true,
 		if err != nil {
 			return nil, err
 		}
+		defer l.values.Release()
 		_, valid := c.scratchValidity(args...)
 		var hits tri
-		sub := &evalCtx{mem: c.mem, n: l.values.Len()}
+		sub := c.sub(l.values.Len())
 		if ok {
 			if hits, err = c.equalElements(sub, eq, l, args[1], valid); err != nil {
 				return nil, err

@@ -10,11 +10,9 @@ type tri struct {
 	truth, known []uint64
 }
 
-// loadTri reads a boolean value as bitmaps on the Go heap.
+// loadTri reads a boolean value as bitmaps of the caller's own.
 func (c *evalCtx) loadTri(v value) tri {
-	w := wordsFor(c.n)
-	both := make([]uint64, 2*w)
-	t := tri{truth: both[:w:w], known: both[w:]}
+	t := tri{truth: c.words(), known: c.words()}
 	if v.isConst() {
 		if v.cst != nil {
 			fillOnes(t.known, c.n)
@@ -106,7 +104,7 @@ func (c *evalCtx) evalLogic(t *tnode, mask []uint64) (value, error) {
 
 // open returns the rows of mask that acc has not decided, and whether there are none.
 func (c *evalCtx) open(acc tri, or bool, mask []uint64) ([]uint64, bool) {
-	m := make([]uint64, len(acc.truth))
+	m := c.words()
 	fillOnes(m, c.n)
 	var any uint64
 	for i := range m {
@@ -136,7 +134,7 @@ var notImpl = &impl{
 
 // split returns the rows of mask in which v is true, and the others.
 func (c *evalCtx) split(yes []uint64, mask []uint64) (in, out []uint64, anyIn, anyOut bool) {
-	in, out = make([]uint64, len(yes)), make([]uint64, len(yes))
+	in, out = c.words(), c.words()
 	fillOnes(out, c.n)
 	for i := range yes {
 		m := out[i]

@@ -204,7 +204,7 @@ var extremeImpl = &impl{
 		if t.aux.(bool) {
 			op = opGE
 		}
-		pick := make([]uint64, wordsFor(c.n))
+		pick := c.words()
 		a, b := args[0], args[1]
 		switch t.kind {
 		case kindFloat:

@@ -4,7 +4,7 @@ import "strings"
 
 // nearest returns the name that name was probably meant to be, or "".
 func nearest(name string, names []string) string {
-	best, score := "", max(1, min(len(name)/3+1, 3))+1
+	best, score := "", min(len(name)/3, 3)+1 // how many typing errors to forgive
 	for _, n := range names {
 		if strings.EqualFold(n, name) {
 			return n

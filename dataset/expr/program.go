@@ -52,6 +52,7 @@ func (p *Program) Eval(mem memory.Allocator, rec arrow.RecordBatch) (arrow.Array
 	if err != nil {
 		return nil, nil, err
 	}
+	defer c.scratch.recycle()
 	if p.root.form == formColumn {
 		arr := rec.Column(c.cols[p.root.col])
 		arr.Retain()
@@ -81,6 +82,7 @@ func (p *Program) Select(mem memory.Allocator, rec arrow.RecordBatch, buf []uint
 	if err != nil {
 		return nil, false, nil, err
 	}
+	defer c.scratch.recycle()
 	v, err := c.eval(p.root, nil)
 	if err != nil {
 		return nil, false, nil, fmt.Errorf("evaluate %s: %w", p.text, err)
@@ -95,7 +97,7 @@ func (p *Program) Select(mem memory.Allocator, rec arrow.RecordBatch, buf []uint
 			return nil, true, errs, nil
 		}
 	}
-	kept := make([]uint64, wordsFor(c.n))
+	kept := c.words()
 	c.truths(v, kept)
 	for i, w := range c.failed {
 		kept[i] &^= w
@@ -129,7 +131,7 @@ func indices(w []uint64, n int, buf []uint32) ([]uint32, bool) {
 
 // context finds the program's columns in rec.
 func (p *Program) context(mem memory.Allocator, rec arrow.RecordBatch) (*evalCtx, error) {
-	c := &evalCtx{mem: mem, rec: rec, n: int(rec.NumRows()), cols: p.cols}
+	c := &evalCtx{mem: mem, rec: rec, n: int(rec.NumRows()), cols: p.cols, limit: maxText}
 	schema := rec.Schema()
 	for i, f := range p.fields {
 		at := p.cols[i]
@@ -148,6 +150,7 @@ func (p *Program) context(mem memory.Allocator, rec arrow.RecordBatch) (*evalCtx
 			return nil, fmt.Errorf("evaluate %s: column %q is %s in this batch, the plan was made for %s", p.text, f.Name, got, f.Type)
 		}
 	}
+	c.scratch = arenas.Get().(*arena)
 	return c, nil
 }
 

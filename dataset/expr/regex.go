@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 
@@ -122,8 +123,15 @@ var regexReplaceImpl = &impl{slow: true,
 	eval: func(c *evalCtx, t *tnode, args []value, mask []uint64) (arrow.Array, error) {
 		r, a := t.aux.(replacement), newTexts(args[0])
 		to := []byte(r.to)
-		return c.mapTexts(t, args, mask, func(dst []byte, i int) ([]byte, bool) {
-			return append(dst, r.re.ReplaceAll(a.at(i), to)...), true
+		return c.tryTexts(t, args, mask, func(dst []byte, i int) ([]byte, bool, error) {
+			s := a.at(i)
+			if (len(s)+1)*(len(to)+1) > c.limit { // perhaps too long: count
+				groups := bytes.Count(to, []byte("$"))
+				if size := len(s)*(1+groups) + len(r.re.FindAllIndex(s, -1))*len(to); size > c.limit {
+					return nil, false, c.tooLong("regex_replace", size)
+				}
+			}
+			return append(dst, r.re.ReplaceAll(s, to)...), true, nil
 		})
 	},
 	ref: func(t *tnode, args []any) (any, error) {

@@ -53,6 +53,14 @@ func textType(args ...*tnode) arrow.DataType {
 // mapTexts builds a text column row by row; f appends to the scratch that it gets and returns it. Null and masked
 // rows are skipped.
 func (c *evalCtx) mapTexts(t *tnode, args []value, mask []uint64, f func(dst []byte, i int) (out []byte, ok bool)) (arrow.Array, error) {
+	return c.tryTexts(t, args, mask, func(dst []byte, i int) ([]byte, bool, error) {
+		s, ok := f(dst, i)
+		return s, ok, nil
+	})
+}
+
+// tryTexts is mapTexts for functions that may fail as a whole, because a text grows too long.
+func (c *evalCtx) tryTexts(t *tnode, args []value, mask []uint64, f func(dst []byte, i int) (out []byte, ok bool, err error)) (arrow.Array, error) {
 	out, err := c.newTextOut(t.typ, c.n)
 	if err != nil {
 		return nil, err
@@ -63,14 +71,17 @@ func (c *evalCtx) mapTexts(t *tnode, args []value, mask []uint64, f func(dst []b
 		var s []byte
 		if bit(words, i) && (mask == nil || bit(mask, i)) {
 			var ok bool
-			if s, ok = f(scratch[:0], i); !ok {
+			if s, ok, err = f(scratch[:0], i); !ok {
 				clearBit(words, i)
 				s = nil
 			} else if cap(s) > cap(scratch) {
 				scratch = s
 			}
 		}
-		if err := out.append(s); err != nil {
+		if err == nil {
+			err = out.append(s)
+		}
+		if err != nil {
 			out.release()
 			valid.Release()
 			return nil, err
@@ -185,15 +196,20 @@ func checkContains(_ *checker, n *node, args []*tnode) (*tnode, error) {
 var replaceImpl = &impl{slow: true,
 	eval: func(c *evalCtx, t *tnode, args []value, mask []uint64) (arrow.Array, error) {
 		a, from, to := newTexts(args[0]), newTexts(args[1]), newTexts(args[2])
-		return c.mapTexts(t, args, mask, func(dst []byte, i int) ([]byte, bool) {
+		return c.tryTexts(t, args, mask, func(dst []byte, i int) ([]byte, bool, error) {
 			s, old, repl := a.at(i), from.at(i), to.at(i)
+			if grow := len(repl) - len(old); grow > 0 && len(s)+(len(s)+1)*grow > c.limit {
+				if size := len(s) + bytes.Count(s, old)*grow; size > c.limit {
+					return nil, false, c.tooLong("replace", size)
+				}
+			}
 			if len(old) == 0 { // between all code points, as the standard library has it
-				return append(dst, bytes.ReplaceAll(s, old, repl)...), true
+				return append(dst, bytes.ReplaceAll(s, old, repl)...), true, nil
 			}
 			for {
 				j := bytes.Index(s, old)
 				if j < 0 {
-					return append(dst, s...), true
+					return append(dst, s...), true, nil
 				}
 				dst = append(append(dst, s[:j]...), repl...)
 				s = s[j+len(old):]
@@ -228,11 +244,13 @@ var concatImpl = &impl{slow: true,
 		for i, a := range args {
 			parts[i] = newTexts(a)
 		}
-		return c.mapTexts(t, args, mask, func(dst []byte, i int) ([]byte, bool) {
+		return c.tryTexts(t, args, mask, func(dst []byte, i int) ([]byte, bool, error) {
 			for _, p := range parts {
-				dst = append(dst, p.at(i)...)
+				if dst = append(dst, p.at(i)...); len(dst) > c.limit {
+					return nil, false, c.tooLong("concat", len(dst))
+				}
 			}
-			return dst, true
+			return dst, true, nil
 		})
 	},
 	ref: func(_ *tnode, args []any) (any, error) {

@@ -230,7 +230,7 @@ func blendFixed[T any](c *evalCtx, typ arrow.DataType, yes []uint64, a, b value)
 // known returns the rows of v that are not null, nil for all.
 func (c *evalCtx) known(v value) []uint64 {
 	if v.isNull() {
-		return make([]uint64, wordsFor(c.n))
+		return c.words()
 	}
 	_, words := c.scratchValidity(v)
 	return words

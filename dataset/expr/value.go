@@ -37,12 +37,14 @@ func releaseAll(vs []value) {
 
 // evalCtx is the state of one evaluation of one batch.
 type evalCtx struct {
-	mem    memory.Allocator
-	rec    arrow.RecordBatch
-	cols   []int // position in rec of every column that the program reads
-	n      int
-	errs   []RowError
-	failed []uint64 // rows that have failed, nil until one has
+	mem     memory.Allocator
+	rec     arrow.RecordBatch
+	cols    []int // position in rec of every column that the program reads
+	n       int
+	scratch *arena
+	limit   int // bytes of one text that functions may build
+	errs    []RowError
+	failed  []uint64 // rows that have failed, nil until one has
 }
 
 // fail records the failure of a row, unless mask leaves the row out or it has failed before.
@@ -51,7 +53,7 @@ func (c *evalCtx) fail(mask []uint64, row int, err error) {
 		return
 	}
 	if c.failed == nil {
-		c.failed = make([]uint64, wordsFor(c.n))
+		c.failed = c.words()
 	}
 	if bit(c.failed, row) {
 		return
@@ -140,7 +142,7 @@ func (c *evalCtx) validity(args ...value) (*memory.Buffer, []uint64) {
 			continue
 		}
 		if tmp == nil {
-			tmp = make([]uint64, len(words))
+			tmp = c.words()
 		}
 		loadBits(tmp, a.arr.NullBitmapBytes(), a.arr.Data().Offset(), c.n)
 		for i := range words {

@@ -108,6 +108,9 @@ func (rt *opRuntime) Warn(class, example string) { rt.worker.run.failures.warn(c
 
 // blocking runs fn with the CPU slot given back.
 func (w *worker) blocking(reason string, fn func() error) error {
+	if w.task == nil { // between tasks there is no slot to give back
+		return fn()
+	}
 	if err := w.handOver(); err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ type run struct {
 	pool   *block.Pool
 	plan   *dataset.Plan
 	stages []*stage
-	ctx    context.Context
+	parent context.Context // the caller's
+	ctx    context.Context // of everything in the run
 	cancel context.CancelCauseFunc
 	start  time.Time
 	wg     sync.WaitGroup // workers, listers, asynchronous calls, timers
@@ -96,6 +97,7 @@ func newRun(ctx context.Context, l *Local, p *dataset.Plan, c *Physical) (*run, 
 		return nil, &dataset.UsageError{Err: err}
 	}
 	r.mu.machine = m
+	r.parent = ctx
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.scratch = newScratch(l.cfg)
 	return r, nil

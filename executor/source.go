@@ -19,6 +19,9 @@ type lister struct {
 	mu     sync.Mutex
 	allow  int
 	more   chan struct{}
+
+	last  *block.File // of the split listed last; splits of one file follow each other
+	files uint64
 }
 
 func newLister(ctx context.Context) *lister {
@@ -89,7 +92,7 @@ func (s *stage) listSplits(ctx context.Context) (err error) {
 		}
 		s.run.send(sched.Event{Kind: sched.EvSplit, Stage: s.id, Item: sched.Item{Bytes: split.Bytes, Block: &split}})
 	}
-	return nil
+	return s.run.listed(s)
 }
 
 // readState follows one split as it is read.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
+	"github.com/sluice-data/sluice/executor/commit"
 	"github.com/sluice-data/sluice/executor/sched"
 )
 
@@ -22,6 +23,8 @@ type stage struct {
 	stopped    atomic.Bool // nothing more is wanted
 	partitions []dataset.Partition
 	target     *target
+	managers   []*commit.Manager  // of the targets that rows beginning here can reach
+	drained    func(*block.Token) // tells them
 
 	count stageCount
 }

@@ -61,6 +61,9 @@ func (w *worker) do(t *task) *task {
 	w.task = t
 	t.begun, t.waited = time.Now(), 0
 	err := w.guard(func() error { return w.perform(t) })
+	if err == nil {
+		err = w.payDebt()
+	}
 	stop := errors.Is(err, dataset.ErrStop)
 	if err != nil && !stop {
 		w.run.fail(w.attribute(err))
@@ -243,13 +246,22 @@ func (r *run) collect(but *stage) {
 	}
 }
 
-// settle takes the stage's surplus for return with the end of a task; a debt comes back negative.
+// payDebt waits for the memory that the stage's asynchronous calls took beyond its credit.
+func (w *worker) payDebt() error {
+	for {
+		debt := -w.stage.memory.credit.Load()
+		if debt <= 0 || w.run.ctx.Err() != nil {
+			return nil
+		}
+		if err := w.askMemory(min(debt, w.run.cfg.MemoryBytes/8)); err != nil {
+			return err
+		}
+	}
+}
+
+// settle takes the stage's surplus for return with the end of a task.
 func (m *stageMemory) settle() int64 {
 	n := m.credit.Load()
-	if n < 0 {
-		m.credit.Add(-n)
-		return n
-	}
 	if m.run.memoryWaiters.Load() > 0 || n > m.run.blockBytes {
 		return m.take()
 	}

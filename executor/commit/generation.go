@@ -43,7 +43,7 @@ type openPart struct {
 	gen  *generation
 	key  partKey
 	w    dataset.Writer
-	used uint64 // when rows last went there, by the manager's count
+	last uint64 // number of the last row that went there, by the manager's count; kept where partitioned
 }
 
 // current returns the open generation of a class, opening one if need be. The lock is held.

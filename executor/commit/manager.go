@@ -33,7 +33,7 @@ type Manager struct {
 	number  uint64
 	foreign []dataset.Receipt // to be removed by an overwrite, with what was live
 	seq     atomic.Uint64
-	uses    atomic.Uint64
+	rows    atomic.Uint64 // that arrived, where partitioned
 	shift   atomic.Uint64 // added to ordinals that another sink's manager gave out
 	wake    chan struct{}
 	stop    context.CancelFunc

@@ -26,13 +26,19 @@ type group struct {
 
 // writePartitioned divides a block by the values of the partition columns, in order of first appearance.
 func (m *Manager) writePartitioned(ctx context.Context, rt dataset.Runtime, lane int, g *generation, b *block.Block) error {
+	first := m.rows.Add(uint64(b.NumRows())) - uint64(b.NumRows())
 	for _, gr := range m.groups(b) {
-		part, err := takeRows(ctx, rt.Allocator(), b, gr.rows)
+		part, err := m.openPart(ctx, rt, g, partKey{lane, gr.key}, gr.values)
+		if err != nil {
+			return err
+		}
+		part.last = first + uint64(gr.rows[len(gr.rows)-1])
+		rows, err := takeRows(ctx, rt.Allocator(), b, gr.rows)
 		if err != nil {
 			return fmt.Errorf("partition rows: %w", err)
 		}
-		err = m.writeTo(ctx, rt, g, partKey{lane, gr.key}, gr.values, part)
-		part.Release()
+		err = part.w.Write(ctx, rows)
+		rows.Release()
 		if err != nil {
 			return err
 		}

@@ -184,15 +184,10 @@ func (m *Manager) writePiece(ctx context.Context, rt dataset.Runtime, lane int, 
 	if len(m.by) > 0 {
 		return m.writePartitioned(ctx, rt, lane, p.gen, b)
 	}
-	return m.writeTo(ctx, rt, p.gen, partKey{lane: lane}, nil, b)
-}
-
-func (m *Manager) writeTo(ctx context.Context, rt dataset.Runtime, g *generation, key partKey, values map[string]string, b *block.Block) error {
-	part, err := m.openPart(ctx, rt, g, key, values)
+	part, err := m.openPart(ctx, rt, p.gen, partKey{lane: lane}, nil)
 	if err != nil {
 		return err
 	}
-	part.used = m.uses.Add(uint64(b.NumRows()))
 	return part.w.Write(ctx, b)
 }
 
@@ -230,10 +225,10 @@ func (m *Manager) evict(ctx context.Context, rt dataset.Runtime, lane int, only 
 		var victim *openPart
 		open := 0
 		for _, p := range m.mu.lanes[lane] {
-			if only != nil && p.gen != only {
+			if only != nil && p.gen != only || p.gen.queued { // the committer's
 				continue
 			}
-			if open++; victim == nil || p.used < victim.used {
+			if open++; victim == nil || p.last < victim.last {
 				victim = p
 			}
 		}

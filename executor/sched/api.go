@@ -45,6 +45,8 @@ type Item struct {
 	Bytes int64
 	Rows  int64
 	Block any
+	// Spilled is set by the machine on items of FxStart and FxDrop whose block went to disk: the task reads it back first.
+	Spilled bool
 }
 
 // EventKind says what happened.
@@ -94,8 +96,6 @@ const (
 	// end by themselves, queues are dropped.
 	EvDrain
 	EvCancel
-	// EvTryMemory: Bytes are wanted for a stage if they can be had at once. Stage, Bytes. Answer: FxGrant (Stage) or nothing; never FxPark.
-	EvTryMemory
 )
 
 // Event is one event; which fields count is said at its kind. Now is nanoseconds on any monotonic clock.

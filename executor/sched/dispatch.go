@@ -20,6 +20,10 @@ const (
 func (m *Machine) settle() {
 	for m.started {
 		m.dispatch()
+		if m.serveDue {
+			m.serveAll()
+			continue
+		}
 		if m.running > 0 || !m.resolve() {
 			return
 		}

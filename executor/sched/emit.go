@@ -24,6 +24,7 @@ func (m *Machine) emit(t *task, items []Item) {
 	}
 	if t.stage.cfg.Ordered && !m.oldest(t) && !m.dead(t.stage) {
 		t.stage.serials.buffer(t, items)
+		m.touch(t.stage)
 		return
 	}
 	m.passOn(t.stage, items)

@@ -19,6 +19,7 @@ type Machine struct {
 
 	budget    backpressure.Budget
 	memWait   bitset // ranks of stages with tasks that wait for memory, or that would start but for it
+	serveDue  bool   // memory or a place in the line of waiters became free
 	tokenRank int    // rank of the stage that drew on the overdraft last
 
 	cpu     bitset // ranks of stages that could do something with a slot

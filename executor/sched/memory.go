@@ -18,7 +18,11 @@ func (m *Machine) room(s *stage, oldest bool) int64 {
 
 // markMem keeps the set of stages that wait for memory.
 func (m *Machine) markMem(s *stage) {
-	m.memWait.put(s.rank, s.memParked.n > 0 || s.memStart)
+	waits := s.memParked.n > 0 || s.memStart
+	if !waits && m.memWait.has(s.rank) {
+		m.serveDue = true
+	}
+	m.memWait.put(s.rank, waits)
 }
 
 func (m *Machine) onMemory(t *task, ev *Event) {
@@ -62,6 +66,13 @@ func (m *Machine) give(s *stage, n int64) {
 	if m.memWait.has(s.rank) {
 		m.serve(s)
 	}
+	m.serveDue = true
+}
+
+// serveAll serves the stages that wait for memory, nearest to the end first. It stops at the first that must go on waiting: what is shared
+// is then kept for it.
+func (m *Machine) serveAll() {
+	m.serveDue = false
 	for r := m.memWait.next(0); r >= 0; r = m.memWait.next(r + 1) {
 		if !m.serve(m.byRank[r]) {
 			return
@@ -83,6 +94,12 @@ func (m *Machine) serve(s *stage) bool {
 	return !m.memWait.has(s.rank)
 }
 
+// grantLast is grantParked out of turn; what waits behind the task may fit now.
+func (m *Machine) grantLast(t *task) {
+	m.grantParked(t)
+	m.serve(t.stage)
+}
+
 // grantParked tells a parked task that its memory was taken from the budget.
 func (m *Machine) grantParked(t *task) {
 	m.granted(t, t.want)
@@ -91,8 +108,8 @@ func (m *Machine) grantParked(t *task) {
 }
 
 // resolve is asked when no task runs. It lets the waiter nearest to the end go on with what the budget has, or with the overdraft;
-// it says whether it did something. Only when nothing outside can change anything either, blocks of ports that are not accepted are spilled,
-// and at last the waiter nearest to the end is denied.
+// it says whether it did something. Only when nothing outside can change anything either, queued blocks are spilled, and at last the
+// waiter nearest to the end is denied.
 func (m *Machine) resolve() bool {
 	for r := m.memWait.next(0); r >= 0; r = m.memWait.next(r + 1) {
 		s := m.byRank[r]
@@ -107,10 +124,12 @@ func (m *Machine) resolve() bool {
 		return false
 	}
 	for r := m.memWait.next(0); r >= 0; r = m.memWait.next(r + 1) {
-		if t := m.byRank[r].memParked.first; t != nil {
+		if s := m.byRank[r]; s.memParked.n > 0 {
+			t := s.memParked.first
 			m.deny(t, t.want)
 			t.want = 0
 			m.resumeSoon(t)
+			m.serve(s)
 			return true
 		}
 	}
@@ -127,7 +146,7 @@ func (m *Machine) serveLast(s *stage) bool {
 	}
 	oldest, i := m.oldest(t), int(s.id)
 	if m.budget.Take(i, t.want, oldest) {
-		m.grantParked(t)
+		m.grantLast(t)
 		return true
 	}
 	if s.cfg.Ordered && !oldest {
@@ -141,7 +160,7 @@ func (m *Machine) serveLast(s *stage) bool {
 	}
 	m.tokenRank = s.rank
 	s.stats.overdrafts++
-	m.grantParked(t)
+	m.grantLast(t)
 	return true
 }
 

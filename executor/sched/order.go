@@ -81,5 +81,8 @@ func (m *Machine) promote(t *task) {
 		l := t.list
 		t.leave()
 		l.pushFront(t)
+		if t.state == waitMemory {
+			m.serve(t.stage) // the permit is its now
+		}
 	}
 }

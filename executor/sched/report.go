@@ -118,7 +118,7 @@ func (m *Machine) Why(id StageID) Reason {
 			return r
 		}
 	}
-	if m.cancelled {
+	if m.cancelled && s.active+s.inFlight > 0 {
 		return Reason{Policy: "cancelled", Have: int64(s.active + s.inFlight), Unit: "tasks"}
 	}
 	a := s.work(m.dead(s))
@@ -186,11 +186,15 @@ func (m *Machine) whyTask(t *task) Reason {
 	case waitSlot:
 		return Reason{Policy: waitNames[bySlot], Have: int64(m.slotsBusy), Need: int64(m.cfg.Slots) + 1, Unit: "slots"}
 	case waitOutput:
-		return m.outputReason(s)
+		if s.outFull > 0 {
+			return m.outputReason(s)
+		}
+		return Reason{Policy: waitNames[bySlot], Have: int64(m.slotsBusy), Need: int64(m.cfg.Slots) + 1, Unit: "slots"}
 	case waitOrder:
 		return Reason{Policy: waitNames[byOrder], Stage: s.cfg.Name, Have: s.serials.at(t.serial).bytes, Need: m.orderRoom(t), Unit: "bytes"}
 	case waitMemory:
-		return Reason{Policy: waitNames[byMemory], Have: m.room(s, m.oldest(t)), Need: t.want, Unit: "bytes"}
+		first := s.memParked.first // the others wait behind it
+		return Reason{Policy: waitNames[byMemory], Have: m.room(s, m.oldest(first)), Need: first.want, Unit: "bytes"}
 	case waitOutside:
 		return Reason{Policy: waitNames[byBlocking], Stage: t.reason, Have: m.now - t.since, Unit: "ns"}
 	case waitAsync:

@@ -61,14 +61,30 @@ func (m *Machine) onSpilled(s *stage, ev *Event) {
 	m.touch(s)
 }
 
-// spillForMemory sends to disk what ports that are not accepted yet hold in memory, when nothing else can go on.
+// spillForMemory is the last resort before a request is denied: it sends to disk what is queued in memory, at ports that are not accepted yet if
+// there is any, else at all. The block that a stage takes next stays.
 func (m *Machine) spillForMemory() bool {
+	if m.memWait.next(0) < 0 {
+		return false
+	}
+	return m.spillQueued(false) || m.spillQueued(true)
+}
+
+func (m *Machine) spillQueued(accepted bool) bool {
 	any := false
 	for i := range m.stages {
 		s := &m.stages[i]
 		for pi := range s.ports {
-			if p := &s.ports[pi]; p.spill && p.phase != s.phase && p.items > 0 && p.spillN == 0 && !s.stopped {
-				m.spill(s, pi, p.q.n)
+			p := &s.ports[pi]
+			if s.stopped || s.cfg.Source || !s.cfg.Ports[pi].Spillable || p.spillN > 0 || (p.phase == s.phase) != accepted {
+				continue
+			}
+			n := p.q.n
+			if accepted {
+				n-- // so that a stage which may go on finds its input
+			}
+			if n > 0 {
+				m.spill(s, pi, n)
 				any = any || p.spillN > 0
 			}
 		}

@@ -95,6 +95,7 @@ func (m *Machine) takeItems(s *stage, t *task) (disk int64) {
 		s.queued--
 		if x.where == onDisk {
 			disk += x.item.Bytes
+			x.item.Spilled = true
 		} else {
 			p.bytes -= edgeBytes(x.item)
 			p.items--

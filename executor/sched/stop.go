@@ -65,6 +65,7 @@ func (m *Machine) dropQueue(s *stage, pi int) {
 	for p.q.n > 0 {
 		e := p.q.pop()
 		p.popped++
+		e.item.Spilled = e.where == onDisk
 		m.drops = append(m.drops, e.item)
 	}
 	if p.phase == s.phase {

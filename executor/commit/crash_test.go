@@ -1,0 +1,178 @@
+package commit_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/executor/commit"
+)
+
+// childVariable carries the job of a child process, this test binary run again.
+const childVariable = "COMMIT_TEST_CHILD"
+
+// childJob is a run that kills itself.
+type childJob struct {
+	World world
+	Point string // crash point; "" to be killed from outside
+	Hit   int64  // at which pass
+}
+
+func childMain() {
+	var job childJob
+	if err := json.Unmarshal([]byte(os.Getenv(childVariable)), &job); err != nil {
+		fmt.Println(err)
+		os.Exit(2)
+	}
+	var hits atomic.Int64
+	commit.SetCrashpoint(func(name string) {
+		if name == job.Point && hits.Add(1) == job.Hit {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	})
+	fmt.Println("started")
+	if _, _, err := job.World.run(context.Background()); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+
+// runChild runs a job in a child process, which is killed after the given time if it is positive, and tells whether it died.
+func runChild(t *testing.T, job childJob, after time.Duration) (killed bool) {
+	t.Helper()
+	raw, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if after > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, after)
+		defer cancel()
+	}
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"="+string(raw))
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return false
+	}
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != syscall.SIGKILL {
+		t.Fatalf("child: %v\n%s", err, out)
+	}
+	return true
+}
+
+// crashPoints are the moments between which a crash can fall.
+var crashPoints = []string{
+	"run begun", "parts durable", "generation appended", "generation committed", "result joined", "finish decided",
+	"manifest created", "old parts removed", "parts published", "target sealed", "stage removed", "run marked",
+}
+
+func crashWorlds(dir string) map[string]world {
+	return map[string]world{
+		"folder":      {Path: filepath.Join(dir, "a") + "/", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1500},
+		"one file":    {Path: filepath.Join(dir, "b.txt"), Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1 << 20},
+		"partitioned": {Path: filepath.Join(dir, "c") + "/", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1500, By: true},
+		"exact":       {Path: filepath.Join(dir, "d") + "/", Files: files(4, 900), Keep: 7, PartBytes: 1500, Exact: true},
+		"barrier":     {Path: filepath.Join(dir, "e") + "/", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1500, Deferred: true},
+	}
+}
+
+// TestKillAtPoints kills a run at every crash point, also while it appends and overwrites, and runs it again.
+func TestKillAtPoints(t *testing.T) {
+	for _, point := range crashPoints {
+		t.Run(point, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, w := range crashWorlds(dir) {
+				killed := 0
+				for hit := int64(1); hit <= 2; hit++ {
+					w.Path = strings.Replace(w.Path, dir, filepath.Join(dir, fmt.Sprint(hit)), 1)
+					if err := os.MkdirAll(filepath.Join(dir, fmt.Sprint(hit)), 0o777); err != nil {
+						t.Fatal(err)
+					}
+					if runChild(t, childJob{w, point, hit}, 0) {
+						killed++
+						afterKill(t, name, w, w.expected())
+					}
+					w.Path = strings.Replace(w.Path, filepath.Join(dir, fmt.Sprint(hit)), dir, 1)
+				}
+				if killed == 0 && point != "old parts removed" && !(point == "generation committed" || point == "generation appended") {
+					t.Errorf("%s: it never passes here", name)
+				}
+			}
+		})
+	}
+}
+
+// afterKill checks that nothing half-written is visible, runs again and compares.
+func afterKill(t *testing.T, name string, w world, want []string) {
+	t.Helper()
+	if _, err := visible(w.Path); err != nil {
+		t.Fatalf("%s: after the kill: %v", name, err)
+	}
+	w.Lanes = 1
+	mustRun(t, w)
+	sameRows(t, allRows(t, w.Path), want)
+	noStaged(t, w.Path)
+}
+
+// TestKillWhileReplacing kills runs that append to a result and that overwrite one.
+func TestKillWhileReplacing(t *testing.T) {
+	for _, mode := range []dataset.TargetMode{dataset.TargetAppend, dataset.TargetOverwrite} {
+		for _, point := range crashPoints {
+			t.Run(string(mode)+" "+point, func(t *testing.T) {
+				for _, path := range []string{"out/", "out.txt"} {
+					w := world{Path: filepath.Join(t.TempDir(), "x") + path, Files: files(3, 100), Keep: 7, Lanes: 2, PartBytes: 1 << 20}
+					mustRun(t, w)
+					second := w
+					second.Target, second.Plan = mode, "second"
+					second.Files = files(4, 120)
+					want := second.expected()
+					if mode == dataset.TargetAppend {
+						want = append(want, w.expected()...)
+					}
+					if !runChild(t, childJob{second, point, 1}, 0) {
+						continue
+					}
+					slicesSort(want)
+					afterKill(t, path, second, want)
+				}
+			})
+		}
+	}
+}
+
+// TestKillAtRandom kills runs from outside, several times, before one is left to end.
+func TestKillAtRandom(t *testing.T) {
+	kills := 0
+	rounds := 10
+	if testing.Short() {
+		rounds = 2
+	}
+	for round := range rounds {
+		for name, w := range crashWorlds(t.TempDir()) {
+			w.Files = files(6, 3000)
+			for range 2 {
+				if runChild(t, childJob{World: w}, time.Duration(10+rand.IntN(60))*time.Millisecond) {
+					kills++
+				}
+				if _, err := visible(w.Path); err != nil {
+					t.Fatalf("round %d, %s: %v", round, name, err)
+				}
+			}
+			afterKill(t, name, w, w.expected())
+		}
+	}
+	t.Logf("%d kills", kills)
+}

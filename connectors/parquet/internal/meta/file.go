@@ -167,7 +167,7 @@ func (c *ColumnChunk) validate(size int64) error {
 		return fmt.Errorf("column chunk claims %d values in %d bytes (%d uncompressed)", md.NumValues, md.TotalCompressedSize, md.TotalUncompressedSize)
 	}
 	start := c.Start()
-	if start < 0 || start > size || md.TotalCompressedSize > size-start {
+	if start < 0 || start > size || md.TotalCompressedSize > size-start || md.DataPageOffset > size {
 		return fmt.Errorf("column chunk of %d bytes at %d reaches past the end of the file at %d", md.TotalCompressedSize, start, size)
 	}
 	return nil

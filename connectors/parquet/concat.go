@@ -1,0 +1,125 @@
+package parquet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+
+	"github.com/sluice-data/sluice/connectors/parquet/internal/meta"
+)
+
+// Part is one whole Parquet file to be joined.
+type Part struct {
+	io.ReaderAt
+	Size int64
+}
+
+// copyBuffer is how much Concat moves at a time.
+const copyBuffer = 1 << 20
+
+// Concat writes one file with the row groups of all parts, in order, copying
+// their pages as they are. The parts must have the same schema; the key-value
+// metadata of the first one is kept. Page indexes and Bloom filters are left
+// out of the result. It returns the number of rows.
+func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err error) {
+	if len(parts) == 0 {
+		return 0, errors.New("join parquet files: there are none")
+	}
+	var out *meta.FileMetaData
+	at := int64(len(meta.Magic))
+	if _, err := io.WriteString(dst, meta.Magic); err != nil {
+		return 0, fmt.Errorf("join parquet files: %w", err)
+	}
+	buf := make([]byte, copyBuffer)
+	for i, p := range parts {
+		m, err := meta.Read(p, p.Size)
+		if err != nil {
+			return 0, fmt.Errorf("join parquet files: part %d: %w", i, err)
+		}
+		if out == nil {
+			first := *m
+			out = &first
+			out.RowGroups, out.NumRows = []meta.RowGroup{}, 0
+		} else if err := sameSchema(out, m); err != nil {
+			return 0, fmt.Errorf("join parquet files: part %d: %w", i, err)
+		}
+		for g := range m.RowGroups {
+			if len(out.RowGroups) == maxRowGroups {
+				return 0, fmt.Errorf("join parquet files: more than %d row groups, the most a file can have: write larger ones", maxRowGroups)
+			}
+			n, err := copyRowGroup(ctx, dst, at, p, &m.RowGroups[g], buf)
+			if err != nil {
+				return 0, fmt.Errorf("join parquet files: part %d, row group %d: %w", i, g, err)
+			}
+			m.RowGroups[g].Ordinal = thrift.New(int16(len(out.RowGroups)))
+			m.RowGroups[g].FileOffset = thrift.New(at)
+			at += n
+			out.RowGroups = append(out.RowGroups, m.RowGroups[g])
+		}
+		out.NumRows += m.NumRows
+	}
+	b, err := meta.WriteFooter(nil, out)
+	if err == nil {
+		_, err = dst.Write(b)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("join parquet files: %w", err)
+	}
+	return out.NumRows, nil
+}
+
+// copyRowGroup copies the chunks of rg from src to dst, which is at offset at,
+// and moves the offsets in rg there.
+func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src io.ReaderAt, rg *meta.RowGroup, buf []byte) (int64, error) {
+	total := int64(0)
+	for c := range rg.Columns {
+		chunk := &rg.Columns[c]
+		md := &chunk.MetaData.V
+		start, size := chunk.Start(), md.TotalCompressedSize
+		for off := start; off < start+size; {
+			if ctx.Err() != nil {
+				return total, context.Cause(ctx)
+			}
+			b := buf[:min(int64(len(buf)), start+size-off)]
+			if n, err := src.ReadAt(b, off); n < len(b) {
+				return total, fmt.Errorf("read %d bytes at %d: got %d: %w", len(b), off, n, err)
+			}
+			if _, err := dst.Write(b); err != nil {
+				return total, err
+			}
+			off += int64(len(b))
+		}
+		shift := at + total - start
+		md.DataPageOffset += shift
+		if md.DictionaryPageOffset.Valid && md.DictionaryPageOffset.V > 0 {
+			md.DictionaryPageOffset.V += shift
+		}
+		md.IndexPageOffset = thrift.Null[int64]{}
+		chunk.FileOffset = 0
+		chunk.ColumnIndexOffset, chunk.ColumnIndexLength = thrift.Null[int64]{}, thrift.Null[int32]{}
+		chunk.OffsetIndexOffset, chunk.OffsetIndexLength = thrift.Null[int64]{}, thrift.Null[int32]{}
+		total += size
+	}
+	return total, nil
+}
+
+// sameSchema compares the schemas as they are stored, names of the roots and
+// field ids aside.
+func sameSchema(a, b *meta.FileMetaData) error {
+	if len(a.Schema) != len(b.Schema) {
+		return fmt.Errorf("schema has %d elements, the first part's has %d", len(b.Schema), len(a.Schema))
+	}
+	for i := 1; i < len(a.Schema); i++ {
+		x, y := a.Schema[i], b.Schema[i]
+		x.FieldID, y.FieldID = thrift.Null[int32]{}, thrift.Null[int32]{}
+		lx, ly := x.LogicalType.String(), y.LogicalType.String()
+		x.LogicalType.Value, y.LogicalType.Value = nil, nil
+		if x != y || lx != ly {
+			return fmt.Errorf("column %q differs from the first part's %q: parts of one result must have one schema", y.Name, x.Name)
+		}
+	}
+	return nil
+}

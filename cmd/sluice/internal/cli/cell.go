@@ -27,7 +27,7 @@ const null = "null"
 func cellText(a arrow.Array, row int) string { return clipRunes(cell(a, row, 0), cellRunes) }
 
 func cell(a arrow.Array, row, depth int) string {
-	if a.IsNull(row) {
+	if a.IsNull(row) || a.DataType().ID() == arrow.NULL {
 		return null
 	}
 	switch c := a.(type) {
@@ -54,6 +54,10 @@ func cell(a arrow.Array, row, depth int) string {
 		return floatText(float64(c.Value(row)), 32)
 	case *array.Float16:
 		return floatText(float64(c.Value(row).Float32()), 32)
+	case *array.Decimal128:
+		return c.Value(row).ToString(c.DataType().(*arrow.Decimal128Type).Scale) //nolint // arrays of the type have it
+	case *array.Decimal256:
+		return c.Value(row).ToString(c.DataType().(*arrow.Decimal256Type).Scale) //nolint // same
 	case *array.Timestamp:
 		return timestampText(c, row)
 	case *array.Struct, *array.Map, array.ListLike:

@@ -48,7 +48,7 @@ func TestCells(t *testing.T) {
 		{arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int8}, arrow.Field{Name: "b", Type: arrow.BinaryTypes.String}),
 			`[{"a": 1, "b": "x"}]`, `{a: 1, b: "x"}`},
 		{arrow.MapOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int8), `[[{"key": "k", "value": 1}]]`, `{"k": 1}`},
-		{&arrow.TimestampType{Unit: arrow.Millisecond, TimeZone: "UTC"}, `["2026-01-02 03:04:05.678"]`, "2026-01-02T03:04:05.678Z"},
+		{&arrow.TimestampType{Unit: arrow.Millisecond, TimeZone: "UTC"}, `["2026-01-02T03:04:05.678Z"]`, "2026-01-02T03:04:05.678Z"},
 		{&arrow.TimestampType{Unit: arrow.Second}, `["2026-01-02T03:04:05"]`, "2026-01-02T03:04:05"},
 		{arrow.FixedWidthTypes.Date32, `["2026-01-02"]`, "2026-01-02"},
 		{&arrow.Decimal128Type{Precision: 10, Scale: 2}, `["1.50"]`, "1.50"},

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -67,6 +69,7 @@ func (p Program) Main(ctx context.Context, args []string) int {
 	if p.Exit == nil {
 		p.Exit = os.Exit
 	}
+	signal.Ignore(syscall.SIGPIPE) // a reader of our output that goes away is an error of the write
 	a := &app{Program: p}
 	root := a.root()
 	root.SetArgs(protectStdin(args))

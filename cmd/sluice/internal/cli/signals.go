@@ -23,11 +23,10 @@ type signals struct {
 	cancel context.CancelCauseFunc
 }
 
-// watchSignals starts listening; stop ends it. A reader of standard output that goes away is an error of the write, not a signal.
+// watchSignals starts listening; stop ends it.
 func (a *app) watchSignals(ctx context.Context) (context.Context, *signals) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &signals{ch: make(chan os.Signal, 2), done: make(chan struct{}), cancel: cancel}
-	signal.Ignore(syscall.SIGPIPE)
 	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	s.wg.Go(func() { s.loop(a) })
 	return ctx, s

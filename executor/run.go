@@ -26,6 +26,7 @@ type run struct {
 	wg     sync.WaitGroup // workers, listers, asynchronous calls, timers
 
 	memoryWaiters atomic.Int32
+	draining      atomic.Bool
 	surplus       int64 // credit above which a stage gives back at once
 	blockBytes    int64
 
@@ -98,7 +99,7 @@ func newRun(ctx context.Context, l *Local, p *dataset.Plan, c *Physical) (*run, 
 	}
 	r.mu.machine = m
 	r.parent = ctx
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.scratch = newScratch(l.cfg)
 	return r, nil
 }
@@ -111,6 +112,7 @@ func (r *run) abandon() {
 
 // run drives the plan to its end. each gets the blocks of the output without a sink and says whether it wants more.
 func (r *run) run(each func(*block.Block) bool) error {
+	stopParent := context.AfterFunc(r.parent, r.interrupt)
 	stopWatch := context.AfterFunc(r.ctx, func() { r.send(sched.Event{Kind: sched.EvCancel}) })
 	stopTick := r.ticker()
 	if r.cfg.Watch != nil {
@@ -141,8 +143,12 @@ func (r *run) run(each func(*block.Block) bool) error {
 			more = false
 		}
 	}
+	stopParent()
 	stopWatch()
 	cause := context.Cause(r.ctx)
+	if cause == nil && r.draining.Load() {
+		cause = r.checkpoint()
+	}
 	r.cancel(nil)
 	r.closeWorkers()
 	r.wg.Wait()
@@ -157,6 +163,44 @@ func (r *run) run(each func(*block.Block) bool) error {
 		return nil
 	}
 	return err
+}
+
+// drainTime is how long an interrupted run may take to commit what it has read.
+const drainTime = 10 * time.Second
+
+// interrupt is called when the caller's context ends. An interrupt by a person lets what was read go through for a while.
+func (r *run) interrupt() {
+	cause := context.Cause(r.parent)
+	if !errors.Is(cause, dataset.ErrCanceled) {
+		r.cancel(cause)
+		return
+	}
+	r.draining.Store(true)
+	r.send(sched.Event{Kind: sched.EvDrain})
+	r.wg.Go(func() {
+		late := time.NewTimer(drainTime)
+		defer late.Stop()
+		select {
+		case <-late.C:
+			r.cancel(cause)
+		case <-r.done:
+		case <-r.ctx.Done():
+		}
+	})
+}
+
+// checkpoint commits what an interrupted run has brought to its end, and returns the reason of the interrupt.
+func (r *run) checkpoint() error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.parent), drainTime)
+	defer cancel()
+	for _, t := range r.targets {
+		if t.manager != nil {
+			if err := t.manager.Checkpoint(ctx); err != nil {
+				return errors.Join(context.Cause(r.parent), err)
+			}
+		}
+	}
+	return context.Cause(r.parent)
 }
 
 // errGone ends a run whose consumer left the loop.

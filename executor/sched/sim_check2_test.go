@@ -197,7 +197,7 @@ func (c *checker) truth(s *mStage, why Reason, memoryAhead int) {
 	case "workers":
 		ok = s.active >= s.most
 	case "input":
-		ok = s.takeable() == 0 || s.ready+s.inFlight > 0 && len(s.ports) > 1
+		ok = s.takeable() == 0
 	case "phase":
 		ok = s.takeable() == 0
 	case "order":

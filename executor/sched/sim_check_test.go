@@ -32,6 +32,9 @@ func newChecker(x *sim) *checker {
 			c.stages[p.From].outs = append(c.stages[p.From].outs, outRef2{StageID(i), k})
 		}
 	}
+	for i := range c.stages {
+		c.stages[i].phase()
+	}
 	return c
 }
 

@@ -55,6 +55,8 @@ type mStage struct {
 	listing       bool
 	inFlight      int
 	ready         int
+	begun         bool
+	now           int // phase
 }
 
 type outRef2 struct {
@@ -90,7 +92,7 @@ func (c *checker) blocked(s *mStage) bool {
 	return false
 }
 
-// phase is the lowest phase with an unfinished port.
+// phase is the lowest phase with an unfinished port. A phase is not over while calls of it are in flight.
 func (s *mStage) phase() int {
 	low, found := 0, false
 	for i := range s.ports {
@@ -98,7 +100,10 @@ func (s *mStage) phase() int {
 			low, found = p.phase, true
 		}
 	}
-	return low
+	if !s.begun || (low > s.now && s.inFlight+s.ready == 0) {
+		s.begun, s.now = true, low
+	}
+	return s.now
 }
 
 // takeable is what a task could take now.

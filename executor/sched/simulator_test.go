@@ -49,6 +49,9 @@ func TestSimulator(t *testing.T) {
 	if testing.Short() {
 		n /= 10
 	}
+	if n > 20 {
+		t.Parallel()
+	}
 	begin, steps, denied := time.Now(), 0, 0
 	last, plans := 0, 0
 	for seed := range n {

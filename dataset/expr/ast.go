@@ -84,7 +84,7 @@ func (n *node) rename(names map[string]string) *node {
 	return &c
 }
 
-// depth is the height of the tree; size the number of its nodes.
+// depth is the height of the tree.
 func (n *node) depth() int {
 	d := 0
 	for _, a := range n.args {

@@ -94,112 +94,120 @@ func evalCast(c *evalCtx, t *tnode, args []value, mask []uint64) (arrow.Array, e
 		return build(t.typ, c.n, valid, buf), nil
 	}
 	valid, words := c.ownValidity(args...)
-	miss := func(i int, err error) {
-		if clearBit(words, i); !try {
-			c.fail(mask, i, err)
-		}
+	k := &casting{c: c, from: from.typ, to: t.typ, arg: args[0],
+		miss: func(i int, err error) {
+			if clearBit(words, i); !try {
+				c.fail(mask, i, err)
+			}
+		},
+		skip: func(i int) bool { return !bit(words, i) || mask != nil && !bit(mask, i) },
 	}
-	skip := func(i int) bool { return !bit(words, i) || mask != nil && !bit(mask, i) }
 	switch t.kind {
 	case kindString, kindBinary:
-		return c.castTexts(t, args[0], valid, skip, miss)
+		return k.texts(valid)
 	case kindBool:
 		buf, out := c.bitmap(c.n)
-		at := valueReader(args[0], from.typ)
-		for i := range c.n {
-			if skip(i) {
-				continue
-			}
-			v, err := convertConst(at(i), from.typ, t.typ)
-			if err != nil {
-				miss(i, err)
-			} else if v.(bool) {
+		k.each(func(i int, v any) {
+			if v.(bool) {
 				out[i>>6] |= 1 << (i & 63)
 			}
-		}
+		})
 		return build(t.typ, c.n, valid, buf), nil
 	}
 	buf := c.buffer(c.n * t.typ.(arrow.FixedWidthDataType).Bytes())
 	clear(buf.Bytes())
 	switch {
 	case from.kind == kindString && t.typ.ID() == arrow.INT64:
-		out, a := view[int64](buf), newTexts(args[0])
-		for i := range out {
-			if skip(i) {
-				continue
-			}
-			v, err := strconv.ParseInt(str(a.at(i)), 10, 64)
-			if out[i] = v; err != nil {
-				miss(i, castErr(string(a.at(i)), t.typ))
-			}
-		}
+		parseTexts(k, view[int64](buf), func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
 	case from.kind == kindString && t.typ.ID() == arrow.FLOAT64:
-		out, a := view[float64](buf), newTexts(args[0])
-		for i := range out {
-			if skip(i) {
-				continue
-			}
-			v, err := strconv.ParseFloat(str(a.at(i)), 64)
-			if out[i] = v; err != nil {
-				miss(i, castErr(string(a.at(i)), t.typ))
-			}
-		}
+		parseTexts(k, view[float64](buf), func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
 	case from.kind == kindInt && t.kind == kindInt:
-		lo, hi := intBounds(t.typ)
-		least, most := lo.Int64(), hi.Int64()
-		r, set := newReader[int64](args[0]), intSetter(t.typ, buf)
-		for i := range c.n {
-			v := row(r, i)
-			if set(i, v); (v < least || v > most) && !skip(i) {
-				miss(i, castErr(v, t.typ))
-			}
-		}
+		k.integers(intSetter(t.typ, buf))
 	default:
-		at, set := valueReader(args[0], from.typ), constSetter(t.typ, buf)
-		for i := range c.n {
-			if skip(i) {
-				continue
-			}
-			v, err := convertConst(at(i), from.typ, t.typ)
-			if err != nil {
-				miss(i, err)
-				continue
-			}
-			set(i, v)
-		}
+		k.each(constSetter(t.typ, buf))
 	}
 	return build(t.typ, c.n, valid, buf), nil
 }
 
-// castTexts writes values as text. It takes valid over.
-func (c *evalCtx) castTexts(t *tnode, v value, valid *memory.Buffer, skip func(int) bool, miss func(int, error)) (arrow.Array, error) {
-	out, err := c.newTextOut(t.typ, c.n)
+// casting is one cast of one column: skip tells the rows to leave out, miss records those that do not fit.
+type casting struct {
+	c        *evalCtx
+	from, to arrow.DataType
+	arg      value
+	skip     func(i int) bool
+	miss     func(i int, err error)
+}
+
+// each converts row by row through convertConst.
+func (k *casting) each(set func(i int, v any)) {
+	at := valueReader(k.arg, k.from)
+	for i := range k.c.n {
+		if k.skip(i) {
+			continue
+		}
+		v, err := convertConst(at(i), k.from, k.to)
+		if err != nil {
+			k.miss(i, err)
+			continue
+		}
+		set(i, v)
+	}
+}
+
+// integers checks the bounds of a narrower type.
+func (k *casting) integers(set func(i int, v int64)) {
+	lo, hi := intBounds(k.to)
+	least, most := lo.Int64(), hi.Int64()
+	r := newReader[int64](k.arg)
+	for i := range k.c.n {
+		v := row(r, i)
+		if set(i, v); (v < least || v > most) && !k.skip(i) {
+			k.miss(i, castErr(v, k.to))
+		}
+	}
+}
+
+func parseTexts[T any](k *casting, out []T, parse func(string) (T, error)) {
+	a := newTexts(k.arg)
+	for i := range out {
+		if k.skip(i) {
+			continue
+		}
+		v, err := parse(str(a.at(i)))
+		if out[i] = v; err != nil {
+			k.miss(i, castErr(string(a.at(i)), k.to))
+		}
+	}
+}
+
+// texts writes values as text. It takes valid over.
+func (k *casting) texts(valid *memory.Buffer) (arrow.Array, error) {
+	out, err := k.c.newTextOut(k.to, k.c.n)
 	if err != nil {
 		valid.Release()
 		return nil, err
 	}
-	from := t.args[0]
-	at := valueReader(v, from.typ)
+	at := valueReader(k.arg, k.from)
 	var ints *reader[int64]
-	if from.kind == kindInt {
-		ints = newReader[int64](v)
+	if kindOf(k.from) == kindInt {
+		ints = newReader[int64](k.arg)
 	}
 	var scratch []byte
-	for i := range c.n {
+	for i := range k.c.n {
 		scratch = scratch[:0]
 		switch {
-		case skip(i):
+		case k.skip(i):
 		case ints != nil:
 			scratch = strconv.AppendInt(scratch, row(ints, i), 10)
 		default:
-			x, err := convertConst(at(i), from.typ, t.typ)
+			x, err := convertConst(at(i), k.from, k.to)
 			switch x := x.(type) {
 			case string:
 				scratch = append(scratch, x...)
 			case []byte:
 				scratch = append(scratch, x...)
 			default:
-				miss(i, err)
+				k.miss(i, err)
 			}
 		}
 		if err := out.append(scratch); err != nil {

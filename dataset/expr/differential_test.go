@@ -159,23 +159,26 @@ func statsOf(rec arrow.RecordBatch) func(string) (ColumnStats, bool) {
 	}
 }
 
-func TestDifferential(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		g := gen{r}
-		d := rapid.IntRange(1, 4).Draw(r, "depth")
-		var src string
-		switch g.pick(6) {
-		case 0, 1:
-			src = g.boolean(d)
-		case 2:
-			src = g.number(d)
-		case 3:
-			src = g.text(d)
-		case 4:
-			src = g.instant(d)
-		default:
-			src = g.any(d)
-		}
-		checkAgainstReference(r, src)
-	})
+// TestDifferential and FuzzDifferential evaluate random expressions over random batches both ways.
+func TestDifferential(t *testing.T) { rapid.Check(t, differential) }
+
+func FuzzDifferential(f *testing.F) { f.Fuzz(rapid.MakeFuzz(differential)) }
+
+func differential(r *rapid.T) {
+	g := gen{r}
+	d := rapid.IntRange(1, 4).Draw(r, "depth")
+	var src string
+	switch g.pick(6) {
+	case 0, 1:
+		src = g.boolean(d)
+	case 2:
+		src = g.number(d)
+	case 3:
+		src = g.text(d)
+	case 4:
+		src = g.instant(d)
+	default:
+		src = g.any(d)
+	}
+	checkAgainstReference(r, src)
 }

@@ -11,6 +11,7 @@
 //   - Null is unknown: a function of null is null; and/or follow three-valued logic; `x == nil` tests for null;
 //     `a ?? b` replaces it; a null condition of `c ? a : b` takes b.
 //   - NaN equals NaN and is above every number; -0 equals 0. Comparisons between int, uint64, float and decimal are exact.
+//   - A float32 column compares by its exact value: 0.9 stored as float32 is not the literal 0.9.
 //   - `/` is float division; division by zero (also `%`) is null.
 //   - Integers compute in int64, or in uint64 where uint64 meets uint64 or a literal that is not negative.
 //     A result that does not fit, or a cast that fails, is a row error: the row is null in the result and listed.

@@ -264,7 +264,7 @@ func (g gen) boolean(d int) string {
 	case 15:
 		return g.one("contains", "starts_with", "ends_with") + "(" + g.text(d-1) + ", " + g.text(d-2) + ")"
 	case 16:
-		return "(" + g.text(d-1) + " matches \"" + g.one("^[0-9]+$", "a", "(?i)de|x", "") + "\")"
+		return "(" + g.text(d-1) + " matches \"" + g.one("^[0-9]+$", "a", "(?i)de|x", "", "^de$", "^a", "e$", "^", "ü", ".b$", "(?i)DE") + "\")"
 	case 17:
 		return "(" + g.instant(d-1) + g.comparison() + g.instant(d-1) + ")"
 	case 18:

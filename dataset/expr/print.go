@@ -34,7 +34,6 @@ var binaryBind = map[string]int{
 var reserved = map[string]bool{
 	"true": true, "false": true, "nil": true, "not": true, "in": true, "or": true, "and": true,
 	"matches": true, "contains": true, "startsWith": true, "endsWith": true, "let": true,
-	"b": false,
 }
 
 // String returns the canonical form: stable, and it parses to the same tree.

@@ -3,7 +3,9 @@ package expr
 import (
 	"bytes"
 	"regexp"
+	"regexp/syntax"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -39,14 +41,52 @@ func checkMatches(_ *checker, n *node, args []*tnode) (*tnode, error) {
 	}
 	t := strict(n, typeBool, matchesImpl, args[0])
 	t.aux = re
+	if f, ok := literalMatch(re); ok {
+		t.prep = f
+	}
 	return t, nil
+}
+
+// literalMatch replaces regular expressions that only look for a plain text, at the start, at the end or anywhere.
+func literalMatch(re *regexp.Regexp) (func(s []byte) bool, bool) {
+	tree, err := syntax.Parse(re.String(), syntax.Perl)
+	if err != nil {
+		return nil, false
+	}
+	parts := []*syntax.Regexp{tree}
+	if tree.Op == syntax.OpConcat {
+		parts = tree.Sub
+	}
+	var begin, end bool
+	if len(parts) > 0 && parts[0].Op == syntax.OpBeginText {
+		begin, parts = true, parts[1:]
+	}
+	if len(parts) > 0 && parts[len(parts)-1].Op == syntax.OpEndText {
+		end, parts = true, parts[:len(parts)-1]
+	}
+	if len(parts) != 1 || parts[0].Op != syntax.OpLiteral || parts[0].Flags&syntax.FoldCase != 0 {
+		return nil, false
+	}
+	text := []byte(string(parts[0].Rune))
+	if bytes.ContainsRune(text, utf8.RuneError) { // stands for any invalid byte to the automaton
+		return nil, false
+	}
+	switch {
+	case begin && end:
+		return func(s []byte) bool { return bytes.Equal(s, text) }, true
+	case begin:
+		return func(s []byte) bool { return bytes.HasPrefix(s, text) }, true
+	case end:
+		return func(s []byte) bool { return bytes.HasSuffix(s, text) }, true
+	}
+	return func(s []byte) bool { return bytes.Contains(s, text) }, true
 }
 
 var matchesImpl = &impl{slow: true, lift: true,
 	eval: func(c *evalCtx, t *tnode, args []value, mask []uint64) (arrow.Array, error) {
 		re, a := t.aux.(*regexp.Regexp), newTexts(args[0])
-		if part, whole := re.LiteralPrefix(); whole { // a plain text needs no automaton
-			return c.testRows(args, mask, func(i int) bool { return strings.Contains(str(a.at(i)), part) }), nil
+		if f, ok := t.prep.(func([]byte) bool); ok {
+			return c.testRows(args, mask, func(i int) bool { return f(a.at(i)) }), nil
 		}
 		return c.testRows(args, mask, func(i int) bool { return re.Match(a.at(i)) }), nil
 	},

@@ -133,6 +133,11 @@ func (c *evalCtx) blend(typ arrow.DataType, yes []uint64, a, b value) (arrow.Arr
 			return blendFixed[uint8](c, typ, yes, a, b)
 		}
 	}
+	return c.blendAny(typ, yes, a, b)
+}
+
+// blendAny takes the rows from both sides laid end to end.
+func (c *evalCtx) blendAny(typ arrow.DataType, yes []uint64, a, b value) (arrow.Array, error) {
 	parts := make([]arrow.Array, 0, 2)
 	defer func() {
 		for _, p := range parts {
@@ -142,39 +147,31 @@ func (c *evalCtx) blend(typ arrow.DataType, yes []uint64, a, b value) (arrow.Arr
 	idx := make([]int, c.n)
 	base := 0
 	for k, v := range []value{a, b} {
-		pick := uint64(k) ^ 1
+		first, step := base, 1
 		switch {
 		case v.isNull():
-			for i := range idx {
-				if yes[i>>6]>>(i&63)&1 == pick {
-					idx[i] = -1
-				}
-			}
-			continue
+			first, step = -1, 0
 		case v.isConst():
 			one, err := c.constArray(v.cst, typ)
 			if err != nil {
 				return nil, err
 			}
-			parts = append(parts, one)
+			parts, base, step = append(parts, one), base+1, 0
 		default:
 			v.arr.Retain()
-			parts = append(parts, v.arr)
+			parts, base = append(parts, v.arr), base+c.n
 		}
+		pick := uint64(k) ^ 1
 		for i := range idx {
 			if yes[i>>6]>>(i&63)&1 == pick {
-				idx[i] = base
-				if !v.isConst() {
-					idx[i] += i
-				}
+				idx[i] = first + i*step
 			}
 		}
-		base += parts[len(parts)-1].Len()
 	}
-	if len(parts) == 0 {
+	switch len(parts) {
+	case 0:
 		return c.nulls(typ)
-	}
-	if len(parts) == 1 {
+	case 1:
 		return c.take(parts[0], idx)
 	}
 	all, err := array.Concatenate(parts, c.mem)

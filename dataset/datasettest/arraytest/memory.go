@@ -2,7 +2,8 @@ package arraytest
 
 import (
 	"fmt"
-	"runtime/debug"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"unsafe"
@@ -22,7 +23,19 @@ type Memory struct {
 
 type allocation struct {
 	size  int
-	stack []byte
+	stack [12]uintptr // where it was made; a whole trace each time would be slow
+}
+
+func (a allocation) trace() string {
+	var s strings.Builder
+	frames := runtime.CallersFrames(a.stack[:])
+	for {
+		f, more := frames.Next()
+		fmt.Fprintf(&s, "\t%s\n\t\t%s:%d\n", f.Function, f.File, f.Line)
+		if !more {
+			return s.String()
+		}
+	}
 }
 
 // ErrNoMemory is what an exhausted Memory panics with.
@@ -45,7 +58,7 @@ func (m *Memory) Check(tb testing.TB) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, a := range m.held {
-		tb.Errorf("%d bytes were not freed (%d in all); one buffer of %d came from:\n%s", m.bytes, len(m.held), a.size, a.stack)
+		tb.Errorf("%d bytes were not freed (%d in all); one buffer of %d came from:\n%s", m.bytes, len(m.held), a.size, a.trace())
 		return
 	}
 }
@@ -83,7 +96,9 @@ func (m *Memory) make(size int, fill byte) []byte {
 			b[i] = fill
 		}
 	}
-	m.held[&b[0]] = allocation{size, debug.Stack()}
+	a := allocation{size: size}
+	runtime.Callers(3, a.stack[:])
+	m.held[&b[0]] = a
 	m.bytes += int64(size)
 	m.peak = max(m.peak, m.bytes)
 	return b

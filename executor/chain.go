@@ -112,7 +112,14 @@ func (w *worker) joinable(items []sched.Item) int {
 func (w *worker) processRun(t *task, i, n int) error {
 	blocks := make([]*block.Block, 0, n)
 	for j := i; j < i+n; j++ {
-		b := w.load(t.items[j])
+		b, err := w.load(t.port, t.items[j])
+		if err != nil {
+			for _, x := range blocks {
+				x.Release()
+			}
+			t.items[j].Block = nil
+			return err
+		}
 		t.items[j].Block = nil
 		w.stage.count.in(int64(b.NumRows()), b.Bytes())
 		blocks = append(blocks, b)

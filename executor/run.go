@@ -233,7 +233,7 @@ type answer struct {
 func (r *run) send(ev sched.Event) answer { return r.sendFrom(ev, nil) }
 
 func (r *run) sendFrom(ev sched.Event, self *worker) (a answer) {
-	var drops []sched.Item
+	var drops []dropped
 	r.mu.Lock()
 	if r.mu.closed { // a block that outlived the run
 		r.mu.Unlock()
@@ -251,10 +251,16 @@ func (r *run) sendFrom(ev sched.Event, self *worker) (a answer) {
 		r.markDone()
 	}
 	r.mu.Unlock()
-	for _, it := range drops {
-		release(it)
+	for _, d := range drops {
+		r.drop(d.stage, d.item)
 	}
 	return a
+}
+
+// dropped is an item that the machine does not want any more.
+type dropped struct {
+	stage sched.StageID
+	item  sched.Item
 }
 
 func (r *run) markDone() {
@@ -265,7 +271,7 @@ func (r *run) markDone() {
 }
 
 // apply does one effect. It is called with the lock held and must not wait or release blocks.
-func (r *run) apply(ev *sched.Event, fx *sched.Effect, self *worker, a *answer, drops []sched.Item) []sched.Item {
+func (r *run) apply(ev *sched.Event, fx *sched.Effect, self *worker, a *answer, drops []dropped) []dropped {
 	switch fx.Kind {
 	case sched.FxStart:
 		t := r.startTask(fx)
@@ -287,7 +293,9 @@ func (r *run) apply(ev *sched.Event, fx *sched.Effect, self *worker, a *answer, 
 	case sched.FxStopSource:
 		r.stages[fx.Stage].stop()
 	case sched.FxDrop:
-		drops = append(drops, fx.Items...)
+		for _, it := range fx.Items {
+			drops = append(drops, dropped{fx.Stage, it})
+		}
 	case sched.FxSpill:
 		r.stages[fx.Stage].spill(fx.Port, fx.Items)
 	case sched.FxClose:

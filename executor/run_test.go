@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/array"
+
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 )
@@ -220,5 +222,43 @@ func TestMemoryStaysInBudget(t *testing.T) {
 	}
 	if rows != 100_000_000 || p.Report.PeakBytes > budget {
 		t.Errorf("%d rows, peak %d of %d", rows, p.Report.PeakBytes, budget)
+	}
+}
+
+// late accepts its second input only after the first has ended.
+type late struct{ *step }
+
+func (late) PortPhase(port int) int { return port }
+
+func TestDiamondSpillsTheBranchThatIsNotAcceptedYet(t *testing.T) {
+	const files, rows = 40, 20_000
+	l := newLocal(t, 32<<20, 2)
+	src := dataset.From(&ints{files: files, perFile: rows, perBlock: 5000}, l)
+	got := src.Via(expand(10)).Via(late{pass("join")}, src.Via(pass("other")))
+	p, _ := dataset.NewPlan(dataset.Options{}, got.To(nil))
+	var all int64
+	seen := map[int64]int{}
+	for b, err := range l.Run(t.Context(), p) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += int64(b.NumRows())
+		for _, v := range b.Column(0).(*array.Int64).Int64Values() {
+			seen[v]++
+		}
+	}
+	if want := int64(files * rows * 11); all != want {
+		t.Errorf("got %d rows, want %d", all, want)
+	}
+	for v, n := range seen {
+		if n != 11 {
+			t.Fatalf("row %d came %d times, want 11", v, n)
+		}
+	}
+	if s := l.pool.Stats(); s.InUseBytes != 0 {
+		t.Errorf("%d bytes were not released", s.InUseBytes)
+	}
+	if p.Report.SpilledBytes == 0 {
+		t.Error("nothing was spilled: the test does not show what it says")
 	}
 }

@@ -22,6 +22,7 @@ type stage struct {
 	list       *lister
 	stopped    atomic.Bool // nothing more is wanted
 	partitions []dataset.Partition
+	spills     []portSpill // by port; nil until something was spilled
 	target     *target
 	managers   []*commit.Manager  // of the targets that rows beginning here can reach
 	drained    func(*block.Token) // tells them

@@ -158,6 +158,9 @@ func (b *body) submit(rows []simRow) {
 	for len(rows) > 0 {
 		for w.inFlight+len(w.ready) >= op.window {
 			if !b.deliverReady() {
+				if x.r.IntN(2) == 0 {
+					b.sleep(op.ns) // a call may end between the look at the window and the event
+				}
 				b.yield(simWait{ev: Event{Kind: EvAsyncFull}, wait: true})
 				if x.over {
 					x.led.took(b.s, rows, -1)

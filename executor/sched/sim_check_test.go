@@ -167,6 +167,7 @@ func (c *checker) effects(ev *Event, fx []Effect) {
 			t.granted += f.Bytes
 			t.want = 0
 			s.held += f.Bytes
+			c.turn(t, ev)
 		case FxDeny:
 			c.onDeny(c.tasks[f.Task])
 		case FxListMore:
@@ -232,6 +233,20 @@ func (c *checker) onPark(t *mTask, f *Effect) {
 		}
 	default:
 		c.x.failf("reasons", "parked for %q", f.Reason.Policy)
+	}
+}
+
+// turn checks that a task which just asked does not get shared memory that a task nearer to the end waits for.
+func (c *checker) turn(t *mTask, ev *Event) {
+	m := c.x.m
+	a := &m.budget.Accounts[t.s.id]
+	if ev.Kind != EvMemory || ev.Task != t.id || t.state != running || c.total(t.s) <= a.Reserved+a.Permit {
+		return
+	}
+	for _, o := range c.tasks {
+		if o.state == waitMemory && o.want > 0 && m.stages[o.s.id].rank < m.stages[t.s.id].rank {
+			c.x.failf("downstream first", "stage %d was granted shared memory that stage %d waits for", t.s.id, o.s.id)
+		}
 	}
 }
 

@@ -16,6 +16,14 @@ func (m *Machine) room(s *stage, oldest bool) int64 {
 	return m.budget.Room(int(s.id), oldest)
 }
 
+// take grants n bytes if the stage has room for them.
+func (m *Machine) take(s *stage, n int64, oldest bool) bool {
+	if m.memAhead(s) {
+		return m.budget.TakeOwn(int(s.id), n, oldest)
+	}
+	return m.budget.Take(int(s.id), n, oldest)
+}
+
 // markMem keeps the set of stages that wait for memory.
 func (m *Machine) markMem(s *stage) {
 	waits := s.memParked.n > 0 || s.memStart
@@ -33,7 +41,7 @@ func (m *Machine) onMemory(t *task, ev *Event) {
 		return
 	}
 	mayTake := s.memParked.n == 0 || oldest
-	if mayTake && n <= m.room(s, oldest) && m.budget.Take(int(s.id), n, oldest) {
+	if mayTake && m.take(s, n, oldest) {
 		m.granted(t, n)
 		return
 	}
@@ -84,8 +92,7 @@ func (m *Machine) serveAll() {
 // not wait for memory any more.
 func (m *Machine) serve(s *stage) bool {
 	for t := s.memParked.first; t != nil; t = s.memParked.first {
-		oldest := m.oldest(t)
-		if t.want > m.room(s, oldest) || !m.budget.Take(int(s.id), t.want, oldest) {
+		if !m.take(s, t.want, m.oldest(t)) {
 			break
 		}
 		m.grantParked(t)

@@ -59,7 +59,7 @@ func (m *Machine) start(s *stage, kind TaskKind, w WorkerID, n int) {
 		disk = m.takeItems(s, t)
 	}
 	grant := min(m.predictFor(s, t)+disk, m.room(s, oldest))
-	if grant > 0 && m.budget.Take(int(s.id), grant, oldest) {
+	if grant > 0 && m.take(s, grant, oldest) {
 		t.granted = grant
 		m.peaks(s)
 	} else {

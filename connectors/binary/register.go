@@ -10,7 +10,7 @@ import (
 
 // Register adds the connector to a registry.
 func Register(reg *dataset.Registry) error {
-	return reg.AddSources(Def(Default, dataset.SourceDef{
+	return reg.AddSources(Def(func(set *file.Set, opt Options) (*Source, error) { return NewSource(Default, set, opt) }, dataset.SourceDef{
 		Name:       Default.Name,
 		Doc:        "whole files as bytes, one row each",
 		Help:       "Gives the columns path and data. Choose it with --from binary for files of any extension.",
@@ -19,14 +19,14 @@ func Register(reg *dataset.Registry) error {
 }
 
 // Def completes the definition of a connector whose rows are files.
-func Def(cfg Config, d dataset.SourceDef) dataset.SourceDef {
+func Def(newSource func(*file.Set, Options) (*Source, error), d dataset.SourceDef) dataset.SourceDef {
 	d.Zero = func() any { return &Options{} }
 	d.Open = func(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
 		opt, ok := params.(*Options)
 		if !ok {
-			return nil, fmt.Errorf("%s: parameters are %T, want %T", cfg.Name, params, opt)
+			return nil, fmt.Errorf("%s: parameters are %T, want %T", d.Name, params, opt)
 		}
-		src, err := NewSource(cfg, file.NewSet(file.Local{}, in), *opt)
+		src, err := newSource(file.NewSet(file.Local{}, in), *opt)
 		if err != nil {
 			return nil, err // a nil *Source must not become a non-nil Source
 		}

@@ -126,6 +126,7 @@ func (s *Source) Splits(ctx context.Context, after dataset.Cursor) iter.Seq2[dat
 
 // Open implements dataset.Source.
 func (s *Source) Open(_ context.Context, rt dataset.Runtime, split dataset.Split, offset uint64) (dataset.Reader, error) {
+	s.set.Warn(rt.Warn)
 	r := &reader{src: s, rt: rt, ranges: split.Ranges, target: min(max(rt.BlockBytes(), 1), maxBlockBytes), rows: max(rt.BlockRows(), 1)}
 	if offset > 0 && len(r.ranges) > 0 {
 		r.ranges = r.ranges[1:] // the first file is row 0 of itself, and was read

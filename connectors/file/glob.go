@@ -73,6 +73,9 @@ func compile(p dataset.Pattern, folder bool) (*Matcher, error) {
 				alt = append(alt, segment{name, wildcard})
 			}
 		}
+		if n := len(alt); n > 0 && alt[n-1].kind == deep { // the folder that a/** names is itself no match
+			alt = append(alt, segment{"*", wildcard})
+		}
 		if folder || strings.HasSuffix(p.Text, "/") {
 			alt = append(alt, segment{"", tree})
 		}
@@ -295,10 +298,10 @@ func (m *Matcher) only(set []state) (names []string, ok bool) {
 
 // Match reports whether a whole path is meant.
 func (m *Matcher) Match(p string) bool {
-	rest := p
+	rest := strings.TrimPrefix(p, "./")
 	if m.root != "" {
 		var ok bool
-		if rest, ok = strings.CutPrefix(p, join(m.root, "")); !ok {
+		if rest, ok = strings.CutPrefix(rest, join(m.root, "")); !ok {
 			return false
 		}
 	}
@@ -326,7 +329,7 @@ func PatternWarning(p dataset.Pattern) string {
 	for name := range strings.SplitSeq(p.Text, "/") {
 		if strings.Contains(name, "**") && name != "**" {
 			fixed := strings.Replace(p.Text, name, "**/"+strings.ReplaceAll(name, "**", "*"), 1)
-			return fmt.Sprintf("pattern %q: ** inside a name means * and looks into no folder; for all folders write %q", p.Text, fixed)
+			return fmt.Sprintf("in %q, ** inside a name means * and looks into no folder; for all folders write %q", p.Text, fixed)
 		}
 	}
 	return ""

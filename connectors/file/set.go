@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,20 +21,40 @@ import (
 type Set struct {
 	fs       FS
 	patterns []dataset.Pattern
+	within   []string // extensions that are read of folders; nil: all
 	once     sync.Once
+	warned   sync.Once
 	resolved []resolved
 	err      error
 }
 
 // resolved is one pattern after a look at what is there.
 type resolved struct {
-	m     *Matcher
-	exact *dataset.FileRef // the pattern names one file
+	m      *Matcher
+	exact  *dataset.FileRef // the pattern names one file
+	folder bool             // the pattern names a folder
 }
 
 // NewSet makes a set. Nothing is looked up before the first use.
 func NewSet(fs FS, patterns []dataset.Pattern) *Set {
 	return &Set{fs: fs, patterns: patterns}
+}
+
+// FoldersOnly returns the set with only the files of the given extensions read where a pattern names a folder as a whole. Files that a
+// glob or a path names are always read.
+func (s *Set) FoldersOnly(extensions []string) *Set {
+	return &Set{fs: s.fs, patterns: s.patterns, within: extensions}
+}
+
+// Warn reports what is odd about the patterns, once for the set, to a runtime's Warn.
+func (s *Set) Warn(warn func(class, example string)) {
+	s.warned.Do(func() {
+		for _, p := range s.patterns {
+			if w := PatternWarning(p); w != "" {
+				warn("pattern may not mean what it says", w)
+			}
+		}
+	})
 }
 
 // FS returns the file system of the set.
@@ -86,12 +107,12 @@ func (s *Set) resolveOne(ctx context.Context, p dataset.Pattern) (resolved, erro
 		return resolved{}, dataset.Usagef("read %s: it is a pipe or a device; read it as standard input: - < %s", p.Text, p.Text)
 	case info.Dir:
 		m, err := compile(p, true)
-		return resolved{m: m}, err
+		return resolved{m: m, folder: true}, err
 	case strings.HasSuffix(p.Text, "/"):
 		return resolved{}, dataset.Usagef("read %s: it is a file, not a folder; leave out the slash", p.Text)
 	}
 	m, err := compile(dataset.Pattern{Text: p.Text, Literal: true}, false)
-	return resolved{m, &info.FileRef}, err
+	return resolved{m: m, exact: &info.FileRef}, err
 }
 
 // Files streams the files after the one at path after ("" for all). A pattern that matches nothing is an error, unless the listing
@@ -122,11 +143,16 @@ func (s *Set) Files(ctx context.Context, after string) iter.Seq2[dataset.FileRef
 // owner is the first pattern that matches a path, or -1.
 func (s *Set) owner(rs []resolved, p string) int {
 	for i, r := range rs {
-		if r.m.Match(p) {
+		if r.m.Match(p) && !s.leavesOut(r, p) {
 			return i
 		}
 	}
 	return -1
+}
+
+// leavesOut reports whether a file that a pattern matches is left out for its extension.
+func (s *Set) leavesOut(r resolved, p string) bool {
+	return r.folder && s.within != nil && !slices.Contains(s.within, Extension(p))
 }
 
 // pattern yields the files of pattern i and reports whether to go on.
@@ -139,6 +165,9 @@ func (s *Set) pattern(ctx context.Context, rs []resolved, i int, after string, y
 		if err != nil {
 			yield(dataset.FileRef{}, err)
 			return false
+		}
+		if s.leavesOut(rs[i], ref.Path) {
+			continue
 		}
 		any = true
 		if i > 0 && s.owner(rs, ref.Path) != i {
@@ -170,6 +199,8 @@ func (s *Set) missing(ctx context.Context, p dataset.Pattern) error {
 	info, err := s.fs.Stat(ctx, at)
 	glob := !p.Literal && isGlob(p.Text)
 	switch {
+	case err == nil && info.Dir && s.within != nil:
+		return dataset.Usagef("folder %q holds no files of the extensions %s", p.Text, strings.Join(s.within, ", "))
 	case err == nil && info.Dir:
 		return dataset.Usagef("folder %q holds no files (names that begin with _ or . are left out)", p.Text)
 	case err == nil && glob:
@@ -183,7 +214,11 @@ func (s *Set) missing(ctx context.Context, p dataset.Pattern) error {
 		near = parent(near)
 	}
 	if glob {
-		return dataset.Usagef("pattern %q matches no file; the nearest folder that exists is %q", p.Text, near)
+		hint := ""
+		if w := PatternWarning(p); w != "" {
+			hint = "; " + w
+		}
+		return dataset.Usagef("pattern %q matches no file; the nearest folder that exists is %q%s", p.Text, near, hint)
 	}
 	return dataset.Usagef("no such file or folder %q; the nearest folder that exists is %q", p.Text, near)
 }

@@ -105,10 +105,13 @@ func (s *Stream) read(ctx context.Context, p []byte) (int, error) {
 
 // sampleStdin peeks at standard input, decompressed as far as the peek goes.
 func sampleStdin(ctx context.Context, n int) (head []byte, whole bool, err error) {
-	raw, whole, err := Stdin.Peek(ctx, n)
+	raw, whole, err := Stdin.Peek(ctx, max(n, peekEnough))
 	compression := sniffCompression(raw)
-	if err != nil || compression == "" {
-		return raw, whole, err
+	if err != nil {
+		return nil, false, err
+	}
+	if compression == "" {
+		return raw[:min(n, len(raw))], whole && len(raw) <= n, nil
 	}
 	z, err := Decompress(bytes.NewReader(raw), compression)
 	if err != nil {

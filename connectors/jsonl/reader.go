@@ -43,6 +43,7 @@ func newReader(ctx context.Context, s *Source, p *pinned, rt dataset.Runtime, sp
 	if err != nil {
 		return nil, err
 	}
+	s.set.Warn(rt.Warn)
 	for _, c := range p.lossy {
 		rt.Warn("numbers past 64 bits", fmt.Sprintf("column %q is read as float64, which rounds them; pass schema=%q to keep every digit", c, c+":string"))
 	}

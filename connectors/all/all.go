@@ -1,0 +1,24 @@
+package all
+
+import (
+	"github.com/sluice-data/sluice/connectors/binary"
+	"github.com/sluice-data/sluice/connectors/images"
+	"github.com/sluice-data/sluice/connectors/jsonl"
+	"github.com/sluice-data/sluice/dataset"
+)
+
+var connectors = []func(*dataset.Registry) error{
+	binary.Register,
+	images.Register,
+	jsonl.Register,
+}
+
+// Register adds every connector to a registry. A name that is taken is an error.
+func Register(reg *dataset.Registry) error {
+	for _, register := range connectors {
+		if err := register(reg); err != nil {
+			return err
+		}
+	}
+	return nil
+}

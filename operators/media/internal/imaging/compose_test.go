@@ -27,7 +27,7 @@ var programs = [][]Step{
 
 // samples stand for the kinds of pictures: sizes, formats, colour models, orientation.
 var samples = []string{
-	"coffee-progressive.jpg", "brick.jpg", "retina.jpg", "sub/astronaut-rotated.jpg", "sub/coffee-cmyk.jpg", "sub/camera-16bit.png", "sub/cat-alpha.png",
+	"coffee-progressive.jpg", "brick.jpg", "cat.jpg", "sub/astronaut-rotated.jpg", "sub/coffee-cmyk.jpg", "sub/camera-16bit.png", "sub/cat-alpha.png",
 	"sub/cat-small.jpg", "sub/tiny.jpg", "sub/animated.gif",
 }
 
@@ -87,9 +87,12 @@ func TestScaledDecodingIsUsed(t *testing.T) {
 	if m.Scale != want || m.SrcW != 1000 || m.SrcH != 872 {
 		t.Errorf("scale %d of %dx%d, want %d of 1000x872", m.Scale, m.SrcW, m.SrcH, want)
 	}
-	for ratio, scale := range map[float64]int{0.5: 1, 2: 1, 2.9: 1, 3: 2, 5.9: 2, 6: 4, 11.9: 4, 12: 8, 100: 8} {
-		if got := ScaleFor(ratio); got != scale {
-			t.Errorf("scale for ratio %v is %d, want %d", ratio, got, scale)
+	for _, tt := range []struct{ side, out, want int }{
+		{500, 1000, 1}, {500, 167, 1}, {500, 166, 2}, {500, 84, 2}, {500, 83, 4}, {500, 42, 4}, {500, 41, 8}, {500, 1, 8},
+		{2400, 1001, 1}, {2400, 1000, 2}, {2400, 501, 2}, {2400, 500, 4}, {2400, 201, 4}, {2400, 200, 8},
+	} {
+		if got := ScaleFor(Whole(tt.side, tt.side, tt.out, tt.out)); got != tt.want {
+			t.Errorf("%d to %d is decoded at 1/%d, want 1/%d", tt.side, tt.out, got, tt.want)
 		}
 	}
 }
@@ -139,5 +142,26 @@ func TestNoGarbage(t *testing.T) {
 	})
 	if n > 10 {
 		t.Errorf("%v allocations a photo, want at most 10", n)
+	}
+}
+
+// TestLargePhotos checks the wider use of scaled decoding on pictures of more than a megapixel, made of real ones.
+func TestLargePhotos(t *testing.T) {
+	w := NewWorker()
+	defer w.Close()
+	for _, name := range []string{"hubble.jpg", "rocket.jpg", "coffee.jpg"} {
+		big := pixels(t, w, photo(t, name), Resize{W: 1600, H: 1200})
+		w.Reset()
+		file, err := w.Encode(big, EncodeOptions{Format: JPEG, Quality: 92})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := append([]byte(nil), file...)
+		for _, s := range []Resize{{W: 660, H: 500}, {W: 333, H: 250}, {W: 224, H: 224}, {W: 130, H: 100}} {
+			a, b := pixels(t, w, data, s), stepwise(t, w, data, s)
+			if mean, psnr := difference(t, a, b); mean > 1.5 || psnr < 38 {
+				t.Errorf("%s to %dx%d: mean difference %.2f, PSNR %.1f dB", name, s.W, s.H, mean, psnr)
+			}
+		}
 	}
 }

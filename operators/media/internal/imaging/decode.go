@@ -51,15 +51,22 @@ type DecodeOptions struct {
 	Packed bool
 }
 
-// scaleMargin is how much larger than the target a picture that was shrunk while decoding must still be. With
-// less, the box-like filter of scaled decoding would show in the result.
-const scaleMargin = 1.5
+// A picture that was shrunk while decoding must still be larger than the target by a margin. With less, the box-like filter of
+// scaled decoding would show in the result. Small pictures have more detail per pixel and little to gain.
+const (
+	scaleMargin      = 1.5
+	scaleMarginLarge = 1.2     // for halves and quarters of large pictures
+	largePixels      = 1 << 20 // from here on a picture is large
+)
 
-// ScaleFor gives the denominator of scaled decoding for a resize that covers ratio source pixels with
-// each output pixel.
-func ScaleFor(ratio float64) int {
+// ScaleFor gives the denominator of scaled decoding for a resize.
+func ScaleFor(g Geometry) int {
 	for _, s := range []int{8, 4, 2} {
-		if ratio >= float64(s)*scaleMargin {
+		margin := scaleMargin
+		if s < 8 && g.From.W*g.From.H >= largePixels {
+			margin = scaleMarginLarge
+		}
+		if g.Ratio() >= float64(s)*margin {
 			return s
 		}
 	}

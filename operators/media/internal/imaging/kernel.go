@@ -46,34 +46,41 @@ func blendRows(dst, src []byte, stride int, weights []uint16) {
 
 // transpose8 turns 8 rows of src (stride apart) of n bytes into n rows of 8 bytes in dst. n is
 // a multiple of 8.
+//
+// Each 8x8 tile is held in eight words, whose halves, quarters and eighths are exchanged in turn. The words are
+// variables of their own, not an array, so that they stay in registers.
 func transpose8(dst []byte, dstStride int, src []byte, srcStride, n int) {
+	le := binary.LittleEndian
 	for x := 0; x < n; x += 8 {
-		var r [8]uint64
-		for i := range r {
-			r[i] = binary.LittleEndian.Uint64(src[i*srcStride+x:])
-		}
-		transposeWords(&r)
-		at := x * dstStride
-		for i := range r {
-			binary.LittleEndian.PutUint64(dst[at:], r[i])
-			at += dstStride
-		}
+		s := src[x:]
+		r0, r1, r2, r3 := le.Uint64(s), le.Uint64(s[srcStride:]), le.Uint64(s[2*srcStride:]), le.Uint64(s[3*srcStride:])
+		r4, r5, r6, r7 := le.Uint64(s[4*srcStride:]), le.Uint64(s[5*srcStride:]), le.Uint64(s[6*srcStride:]), le.Uint64(s[7*srcStride:])
+		r0, r4 = exchange(r0, r4, 32, 0x00000000ffffffff)
+		r1, r5 = exchange(r1, r5, 32, 0x00000000ffffffff)
+		r2, r6 = exchange(r2, r6, 32, 0x00000000ffffffff)
+		r3, r7 = exchange(r3, r7, 32, 0x00000000ffffffff)
+		r0, r2 = exchange(r0, r2, 16, 0x0000ffff0000ffff)
+		r1, r3 = exchange(r1, r3, 16, 0x0000ffff0000ffff)
+		r4, r6 = exchange(r4, r6, 16, 0x0000ffff0000ffff)
+		r5, r7 = exchange(r5, r7, 16, 0x0000ffff0000ffff)
+		r0, r1 = exchange(r0, r1, 8, laneMask)
+		r2, r3 = exchange(r2, r3, 8, laneMask)
+		r4, r5 = exchange(r4, r5, 8, laneMask)
+		r6, r7 = exchange(r6, r7, 8, laneMask)
+		d := dst[x*dstStride:]
+		le.PutUint64(d, r0)
+		le.PutUint64(d[dstStride:], r1)
+		le.PutUint64(d[2*dstStride:], r2)
+		le.PutUint64(d[3*dstStride:], r3)
+		le.PutUint64(d[4*dstStride:], r4)
+		le.PutUint64(d[5*dstStride:], r5)
+		le.PutUint64(d[6*dstStride:], r6)
+		le.PutUint64(d[7*dstStride:], r7)
 	}
 }
 
-// transposeWords transposes an 8x8 matrix of bytes by swapping halves, quarters and eighths.
-func transposeWords(r *[8]uint64) {
-	const m4, m2, m1 = 0x00000000ffffffff, 0x0000ffff0000ffff, 0x00ff00ff00ff00ff
-	for i := range 4 {
-		a, b := r[i], r[i+4]
-		r[i], r[i+4] = a&m4|b<<32, a>>32|b&^m4
-	}
-	for _, i := range [4]int{0, 1, 4, 5} {
-		a, b := r[i], r[i+2]
-		r[i], r[i+2] = a&m2|(b&m2)<<16, a>>16&m2|b&^m2
-	}
-	for _, i := range [4]int{0, 2, 4, 6} {
-		a, b := r[i], r[i+1]
-		r[i], r[i+1] = a&m1|(b&m1)<<8, a>>8&m1|b&^m1
-	}
+// exchange swaps the upper parts of a with the lower parts of b, as the mask cuts them.
+func exchange(a, b uint64, shift uint, mask uint64) (uint64, uint64) {
+	t := (a>>shift ^ b) & mask
+	return a ^ t<<shift, b ^ t
 }

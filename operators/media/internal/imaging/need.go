@@ -11,7 +11,7 @@ func (w *Worker) NeedBytes(p *Program, h Header) int64 {
 	if g, _, resized, err := geometry(p.Steps, h.Width, h.Height); err == nil && resized {
 		target = int64(g.Out.W) * int64(g.Out.H)
 		if w.useTurbo && h.Format == JPEG {
-			scale = int64(ScaleFor(g.Ratio()))
+			scale = int64(ScaleFor(g))
 		}
 	}
 	var perPixel, fixed int64

@@ -8,7 +8,7 @@ func (w *Worker) Run(p *Program, data []byte, h Header) (Result, error) {
 	}
 	opt := DecodeOptions{Mode: p.Mode, Scale: 1}
 	if resized {
-		opt.Scale = ScaleFor(g.Ratio())
+		opt.Scale = ScaleFor(g)
 	} else {
 		opt.Packed = done == len(p.Steps) // nothing but pixels is wanted
 	}

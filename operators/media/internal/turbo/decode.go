@@ -77,12 +77,17 @@ func NewDecoder() (*Decoder, error) {
 	if lib.err != nil {
 		return nil, lib.err
 	}
-	h, _, _ := purego.SyscallN(lib.sym.initDecompress)
-	if h == 0 {
-		return nil, errors.New("open libjpeg-turbo decompressor: out of memory")
+	d := &Decoder{lib: lib}
+	if err := d.reopen(); err != nil {
+		return nil, err
 	}
-	return &Decoder{lib: lib, handle: h}, nil
+	return d, nil
 }
+
+var (
+	errNoMemory = errors.New("open libjpeg-turbo decompressor: out of memory")
+	errClosed   = errors.New("decode JPEG: the decoder is closed")
+)
 
 // Close frees the decompressor. A second call does nothing.
 func (d *Decoder) Close() {
@@ -98,6 +103,9 @@ func (d *Decoder) Header(data []byte) (Header, error) {
 	if len(data) == 0 {
 		return Header{}, errors.New("read JPEG header: no data")
 	}
+	if d.handle == 0 {
+		return Header{}, errClosed
+	}
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	a := &d.args
@@ -109,7 +117,8 @@ func (d *Decoder) Header(data []byte) (Header, error) {
 		uintptr(unsafe.Pointer(&a.w)), uintptr(unsafe.Pointer(&a.h)),
 		uintptr(unsafe.Pointer(&a.samp)), uintptr(unsafe.Pointer(&a.space)))
 	if int32(rc) != 0 {
-		return Header{}, fmt.Errorf("read JPEG header: %s", d.lib.message(d.handle))
+		text := d.lib.message(d.handle)
+		return Header{}, errors.Join(fmt.Errorf("read JPEG header: %s", text), d.reopen())
 	}
 	h := Header{Width: int(a.w), Height: int(a.h), Subsampling: Subsampling(a.samp), Colorspace: Colorspace(a.space)}
 	if h.Width <= 0 || h.Height <= 0 || h.Subsampling < 0 || h.Subsampling >= numSubsamplings {
@@ -122,6 +131,9 @@ func (d *Decoder) Header(data []byte) (Header, error) {
 // has rows of strides[i] bytes; its size is Subsampling.PlaneSize of the scaled size, which
 // is rounded up. A *[WarningError] means that all planes were written, from damaged data.
 func (d *Decoder) YUV(data []byte, h Header, denom int, planes [3][]byte, strides [3]int) error {
+	if d.handle == 0 || len(data) == 0 {
+		return errClosed
+	}
 	w, ht := ceilDiv(h.Width, denom), ceilDiv(h.Height, denom)
 	var pin runtime.Pinner
 	defer pin.Unpin()
@@ -148,6 +160,9 @@ func (d *Decoder) YUV(data []byte, h Header, denom int, planes [3][]byte, stride
 // Packed decodes at full size into rows of stride bytes, one (grey) or three (RGB)
 // channels a pixel.
 func (d *Decoder) Packed(data []byte, h Header, channels int, pix []byte, stride int) error {
+	if d.handle == 0 || len(data) == 0 {
+		return errClosed
+	}
 	format := uintptr(pixelRGB)
 	if channels == 1 {
 		format = pixelGrey
@@ -175,7 +190,19 @@ func (d *Decoder) verdict(rc int32) error {
 	if code, _, _ := purego.SyscallN(d.lib.sym.errorCode, d.handle); int32(code) == codeWarning {
 		return &WarningError{Text: text}
 	}
-	return fmt.Errorf("decode JPEG: %s", text)
+	return errors.Join(fmt.Errorf("decode JPEG: %s", text), d.reopen())
+}
+
+// reopen replaces the handle after a failure: a decompressor of version 2 that failed within a header takes the next picture
+// for the rest of the damaged one.
+func (d *Decoder) reopen() error {
+	d.Close()
+	h, _, _ := purego.SyscallN(d.lib.sym.initDecompress)
+	if h == 0 {
+		return errNoMemory
+	}
+	d.handle = h
+	return nil
 }
 
 // message copies the last error of a handle out of C memory. The library keeps it in a

@@ -209,6 +209,11 @@ func (e Env) stdinReader(ctx context.Context, p Path) ([]choice, error) {
 			return nil, &Error{p.Pos, fmt.Errorf("read standard input: %w", err)}
 		}
 	}
+	for _, c := range []struct{ magic, name string }{{"\x1f\x8b", "gzip"}, {"\x28\xb5\x2f\xfd", "zstd"}} {
+		if strings.HasPrefix(string(head), c.magic) {
+			return nil, usage(p.Pos, "standard input is compressed with %s; decompress it first: %s -dc FILE | sluice …", c.name, c.name)
+		}
+	}
 	ext := Sniff(head)
 	found := e.byExtension(ext)
 	if len(found) == 0 {

@@ -203,6 +203,7 @@ func TestStdinIsSniffed(t *testing.T) {
 		{"PAR1....", "parquet", ""},
 		{"\xff\xd8\xff\xe0", "images", ""},
 		{"RIFF....WEBP", "images", ""},
+		{"\x1f\x8b\x08", "", "compressed with gzip"},
 		{"GIF89a", "", "standard input looks like .gif, which nothing reads"},
 	}
 	for _, tt := range tests {

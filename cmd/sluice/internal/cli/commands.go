@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -40,11 +41,23 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return dataset.Usagef("%w; see %s --help", err, c.CommandPath())
+		near := ""
+		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
+			near = nearFlag(c, name)
+		}
+		return dataset.Usagef("%w%s; see %s --help", err, near, c.CommandPath())
 	})
 	a.flags.register(root.PersistentFlags())
 	root.AddCommand(a.runCommand(), a.explainCommand(), a.opsCommand(), a.versionCommand())
 	return root
+}
+
+// nearFlag suggests the flag that was probably meant.
+func nearFlag(c *cobra.Command, name string) string {
+	name, _, _ = strings.Cut(name, "=")
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return strings.Replace(dataset.DidYouMean(name, names), "\"", "\"--", 1)
 }
 
 // exactly refuses other numbers of arguments as a mistake of usage.

@@ -220,7 +220,9 @@ func openFake(_ context.Context, s Settings) (Session, error) {
 		})),
 		reg.AddSources(dataset.SourceDef{Name: "jsonl", Doc: "JSON lines.", Extensions: []string{"jsonl", "ndjson"},
 			Zero: func() any { return &limitParams{N: 3} },
-			Open: func(_ context.Context, in []dataset.Pattern, _ any) (dataset.Source, error) { return &fakeSource{in}, nil }}),
+			Open: func(_ context.Context, in []dataset.Pattern, _ any) (dataset.Source, error) {
+				return &fakeSource{in}, nil
+			}}),
 		reg.AddSinks(dataset.SinkDef{Name: "jsonl", Doc: "JSON lines.", Extensions: []string{"jsonl"},
 			Open: func(path string, _ any) (dataset.Sink, error) { return &fakeSink{path}, nil }}))
 	return &fakeSession{reg, s}, err

@@ -84,3 +84,29 @@ func aligned(lines [][]string, indent string) string {
 	}
 	return b.String()
 }
+
+// helpWidth is how wide paragraphs of help are.
+const helpWidth = 100
+
+// wrap breaks the lines of a text that are longer than width between words; lines that start with a space stay.
+func wrap(s string, width int) string {
+	var out []string
+	for _, line := range strings.Split(s, "\n") {
+		if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
+			out = append(out, line)
+			continue
+		}
+		cur := ""
+		for _, w := range strings.Fields(line) {
+			if cur != "" && runewidth.StringWidth(cur)+1+runewidth.StringWidth(w) > width {
+				out, cur = append(out, cur), ""
+			}
+			if cur != "" {
+				cur += " "
+			}
+			cur += w
+		}
+		out = append(out, cur)
+	}
+	return strings.Join(out, "\n")
+}

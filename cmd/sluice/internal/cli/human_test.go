@@ -14,6 +14,7 @@ func TestNumbersForPeople(t *testing.T) {
 		{memorySize(1536), "1.5 KiB"}, {memorySize(64 << 20), "64 MiB"}, {memorySize(3 << 30), "3.0 GiB"},
 		{elapsed(0), "0 ms"}, {elapsed(340 * time.Millisecond), "340 ms"}, {elapsed(4230 * time.Millisecond), "4.2 s"}, {elapsed(200 * time.Second), "3m20s"},
 		{aligned([][]string{{"a", "b"}, {"long", "x"}, {"ü", ""}}, "  "), "  a     b\n  long  x\n  ü\n"},
+		{wrap("aa bb cc\n\n  kept as it is\nwordlongerthanthat x", 5), "aa bb\ncc\n\n  kept as it is\nwordlongerthanthat\nx"},
 	}
 	for _, tt := range tests {
 		if tt.got != tt.want {

@@ -101,7 +101,7 @@ func TestCommands(t *testing.T) {
 		{"syntax", []string{"three.jsonl | where (id"}, "", 2, "", "\n  three.jsonl | where (id\n                      ^\n"},
 		{"warning", []string{"three.jsonl + **.jsonl"}, "", 1, "", "warning: **.jsonl: **.jsonl does not look into folders; for that write **/*.jsonl"},
 		{"no quotes", []string{"three.jsonl", "x"}, "", 2, "", "put it in quotes: sluice 'three.jsonl x'"},
-		{"unknown flag", []string{"--memroy", "1GB", "x"}, "", 2, "", "sluice: unknown flag: --memroy; see sluice --help\n"},
+		{"unknown flag", []string{"--memroy", "1GB", "x"}, "", 2, "", "sluice: unknown flag: --memroy (did you mean \"--memory\"?); see sluice --help\n"},
 		{"bad size", []string{"--memory", "x", "x"}, "", 2, "", "such as 256MiB"},
 		{"set", []string{"--set", "a=b", "three.jsonl"}, "", 2, "", "--set is for job files"},
 		{"nearly a command", []string{"verison"}, "", 2, "", `there is no command or source "verison" (did you mean "version"?)`},

@@ -63,6 +63,7 @@ type entry struct {
 	kind, name, doc, help, example string
 	extensions                     []string
 	params                         any
+	ownSyntax                      bool // its text is read by code of its own
 }
 
 // Kinds of entries, in the order of the list.
@@ -81,13 +82,13 @@ func entries(reg *dataset.Registry) []entry {
 		return f()
 	}
 	for _, d := range reg.Operators() {
-		out = append(out, entry{kindStep, d.Name, d.Doc, d.Help, d.Example, nil, zero(d.Zero)})
+		out = append(out, entry{kindStep, d.Name, d.Doc, d.Help, d.Example, nil, zero(d.Zero), d.Parse != nil})
 	}
 	for _, d := range reg.Sources() {
-		out = append(out, entry{kindReader, d.Name, d.Doc, d.Help, "", d.Extensions, zero(d.Zero)})
+		out = append(out, entry{kindReader, d.Name, d.Doc, d.Help, "", d.Extensions, zero(d.Zero), false})
 	}
 	for _, d := range reg.Sinks() {
-		out = append(out, entry{kindWriter, d.Name, d.Doc, d.Help, "", d.Extensions, zero(d.Zero)})
+		out = append(out, entry{kindWriter, d.Name, d.Doc, d.Help, "", d.Extensions, zero(d.Zero), false})
 	}
 	return out
 }
@@ -138,13 +139,13 @@ func describeOp(reg *dataset.Registry, name string) (string, error) {
 func (e entry) text() string {
 	var b strings.Builder
 	title := e.name
-	if e.kind == kindStep {
+	if e.kind == kindStep && !e.ownSyntax {
 		title = dataset.UsageLine(e.name, e.params)
 	}
 	fmt.Fprintf(&b, "%s (%s)\n", title, e.kind)
 	for _, part := range []string{e.doc, e.help} {
 		if part = strings.TrimSpace(part); part != "" {
-			fmt.Fprintf(&b, "\n%s\n", part)
+			fmt.Fprintf(&b, "\n%s\n", wrap(part, helpWidth))
 		}
 	}
 	if len(e.extensions) > 0 {

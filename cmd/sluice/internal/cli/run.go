@@ -145,12 +145,16 @@ func (j *job) peekStdin(ctx context.Context) ([]byte, error) {
 
 // showsTable says whether the rows go to a table for people.
 func (j *job) showsTable() bool {
-	s := j.parsed.Sink
-	stdout := s == nil || s.Path == "-" && !s.Literal
-	if j.flags.to != "" || !stdout {
-		return j.flags.to == writerTable && stdout
+	if j.flags.to != "" || !j.toStdout() {
+		return j.flags.to == writerTable && j.toStdout()
 	}
-	return s == nil && isTerminal(j.Stdout)
+	return j.parsed.Sink == nil && isTerminal(j.Stdout)
+}
+
+// toStdout says whether the rows go to standard output.
+func (j *job) toStdout() bool {
+	s := j.parsed.Sink
+	return s == nil || s.Path == "-" && !s.Literal
 }
 
 // run runs the pipeline and shows what there is to show.
@@ -212,7 +216,7 @@ func (j *job) drain(ctx context.Context, plan *dataset.Plan, show *table, live d
 
 // display chooses how progress is shown: not at all where rows are printed to the same terminal.
 func (j *job) display(sink dataset.Sink) display {
-	rows := sink != nil && (j.parsed.Sink == nil || j.parsed.Sink.Path == "-" && !j.parsed.Sink.Literal)
+	rows := sink != nil && j.toStdout()
 	if j.flags.quiet || rows && isTerminal(j.Stdout) && isTerminal(j.Stderr) {
 		return noDisplay{}
 	}

@@ -27,7 +27,11 @@ type signals struct {
 func (a *app) watchSignals(ctx context.Context) (context.Context, *signals) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &signals{ch: make(chan os.Signal, 2), done: make(chan struct{}), cancel: cancel}
-	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(sig) { // nohup and background jobs of shells mean it
+			signal.Notify(s.ch, sig)
+		}
+	}
 	s.wg.Go(func() { s.loop(a) })
 	return ctx, s
 }

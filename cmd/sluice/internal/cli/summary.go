@@ -12,6 +12,9 @@ func (j *job) summary(r *dataset.Report, show *table) {
 	if j.flags.quiet {
 		return
 	}
+	if j.toStdout() {
+		r.Targets = nil // the rows are there to be seen
+	}
 	fmt.Fprint(j.Stderr, summaryText(r, show != nil))
 	j.warnings()
 }
@@ -21,7 +24,11 @@ func (j *job) problems(r *dataset.Report) {
 	if j.flags.quiet {
 		return
 	}
-	fmt.Fprint(j.Stderr, noteText(r)+failureText(r)+warningText(r))
+	text := noteText(r) + warningText(r)
+	if j.settings.Options.OnError != dataset.OnErrorFail {
+		text = noteText(r) + failureText(r) + warningText(r)
+	}
+	fmt.Fprint(j.Stderr, text)
 	j.warnings()
 }
 

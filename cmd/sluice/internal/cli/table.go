@@ -73,9 +73,14 @@ func (t *table) text() string {
 	cols := make([]column, t.schema.NumFields())
 	for i, f := range t.schema.Fields() {
 		cols[i] = newColumn(f)
+		slashes := 0
 		for _, line := range t.cells {
 			cols[i].width = max(cols[i].width, runewidth.StringWidth(line[i]))
+			if strings.Contains(line[i], "/") && !strings.ContainsAny(line[i], " {[") {
+				slashes++
+			}
 		}
+		cols[i].paths = 2*slashes > len(t.cells)
 	}
 	shown := fit(cols, outputWidth(t.out))
 	var b strings.Builder
@@ -109,7 +114,8 @@ func (t *table) text() string {
 type column struct {
 	name, typ string
 	width     int
-	right     bool
+	right     bool // numbers
+	paths     bool // cut at the left, because the end tells more
 }
 
 func newColumn(f arrow.Field) column {
@@ -121,6 +127,9 @@ func newColumn(f arrow.Field) column {
 
 // put appends a cell to a line.
 func (c column) put(line, text string, last bool) string {
+	if over := runewidth.StringWidth(text) - c.width; over > 0 && c.paths {
+		text = runewidth.TruncateLeft(text, over+1, "…")
+	}
 	text = runewidth.Truncate(text, c.width, "…")
 	pad := strings.Repeat(" ", c.width-runewidth.StringWidth(text))
 	if line != "" {

@@ -109,3 +109,13 @@ func TestTableFitsTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestPathsAreCutAtTheLeft(t *testing.T) {
+	t.Setenv("COLUMNS", "20")
+	schema := arrow.NewSchema([]arrow.Field{{Name: "path", Type: arrow.BinaryTypes.String}}, nil)
+	got := show(t, schema, `[{"path": "a/very/long/folder/cat.jpg"}, {"path": "a/日本日本日本日本日本/日.jpg"}]`)
+	want := "path\nstring\n…long/folder/cat.jpg\n…日本日本日本/日.jpg\n2 rows\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

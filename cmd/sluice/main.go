@@ -13,7 +13,7 @@ import (
 var version = "dev"
 
 func main() {
-	p := cli.Program{Version: version, Open: open, DefaultMemory: executor.DefaultMemory}
+	p := cli.Program{Version: version, Open: open, DefaultMemory: executor.DefaultMemory, Backends: backends}
 	os.Exit(p.Main(context.Background(), os.Args[1:]))
 }
 

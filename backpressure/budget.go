@@ -78,6 +78,15 @@ func (b *Budget) Take(i int, n int64, oldest bool) bool {
 	return true
 }
 
+// TakeOwn grants n bytes to account i if they can be had without the shared part.
+func (b *Budget) TakeOwn(i int, n int64, oldest bool) bool {
+	if n > b.Own(i, oldest) {
+		return false
+	}
+	b.take(i, n, 0)
+	return true
+}
+
 // TakeOverdraft is Take that may use the overdraft besides.
 func (b *Budget) TakeOverdraft(i int, n int64, oldest bool) bool {
 	if n > b.OverdraftRoom(i, oldest) {

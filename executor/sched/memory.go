@@ -41,6 +41,10 @@ func (m *Machine) onMemory(t *task, ev *Event) {
 		return
 	}
 	mayTake := s.memParked.n == 0 || oldest
+	if ev.Try && n > m.budget.Own(int(s.id), oldest) {
+		// State that can do without leaves a quarter of the shared part to work that cannot.
+		mayTake = mayTake && m.budget.Over()+n <= m.budget.Shared/4*3
+	}
 	if mayTake && m.take(s, n, oldest) {
 		m.granted(t, n)
 		return

@@ -148,7 +148,7 @@ func (b *body) keep(rows []simRow) {
 	if n = w.stateMem; n > 0 {
 		w.stateMem = 0
 		b.sleep(100)
-		b.x.queue.push(b.x.now, func() { b.x.step(Event{Kind: EvFreed, Stage: b.s, Bytes: n}) })
+		b.x.freed(b.s, n)
 	}
 }
 

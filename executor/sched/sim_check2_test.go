@@ -144,6 +144,7 @@ func (c *checker) after() {
 			continue
 		}
 		why := m.Why(s.id)
+		c.whys[i] = why
 		if why.Policy == "" {
 			c.x.failf("work-conserving", "stage %d (%s) could do more and does not; %d of its tasks run", s.id, s.c.Name, s.running)
 			return
@@ -155,11 +156,12 @@ func (c *checker) after() {
 	}
 	for i := range c.stages {
 		if s := &c.stages[i]; !s.ended {
-			c.truth(s, m.Why(s.id), memoryAhead)
+			c.truth(s, c.whys[i], memoryAhead)
 		}
 	}
-	for _, ti := range m.Tasks(nil) {
-		c.taskTruth(&ti, memoryAhead)
+	c.infos = m.Tasks(c.infos[:0])
+	for i := range c.infos {
+		c.taskTruth(&c.infos[i], memoryAhead)
 	}
 }
 

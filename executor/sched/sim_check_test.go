@@ -15,11 +15,15 @@ type checker struct {
 	denied     int
 	deniedLast int // of them for want of memory in this moment, not because they were above a quarter
 	doneSeen   bool
+	whys       []Reason
+	infos      []TaskInfo
 	asked      Event
+	over       int64 // bytes beyond reservations before it
+	answers    int   // effects of it
 }
 
 func newChecker(x *sim) *checker {
-	c := &checker{x: x, tasks: map[TaskID]*mTask{}, mustStop: map[StageID]bool{}, stages: make([]mStage, len(x.p.ops))}
+	c := &checker{x: x, tasks: map[TaskID]*mTask{}, mustStop: map[StageID]bool{}, stages: make([]mStage, len(x.p.ops)), whys: make([]Reason, len(x.p.ops))}
 	for i, sc := range x.p.cfg.Stages {
 		s := &c.stages[i]
 		s.id, s.c, s.most, s.listing = StageID(i), sc, sc.MaxWorkers, sc.Source
@@ -42,7 +46,7 @@ func (c *checker) emitted(*simTask, *simBlock) {}
 
 // before takes an event into the model.
 func (c *checker) before(ev *Event) {
-	c.parkDue, c.asked = nil, *ev
+	c.parkDue, c.asked, c.over = nil, *ev, c.x.m.budget.Over()
 	switch ev.Kind {
 	case EvSplit:
 		if s := &c.stages[ev.Stage]; !s.stopped {
@@ -152,6 +156,7 @@ func (c *checker) onSpilled(ev *Event) {
 
 // effects follows the answer, one effect after the other.
 func (c *checker) effects(ev *Event, fx []Effect) {
+	c.answers = len(fx)
 	for i := range fx {
 		f := &fx[i]
 		s := &c.stages[f.Stage]
@@ -239,8 +244,7 @@ func (c *checker) onPark(t *mTask, f *Effect) {
 // turn checks that a task which just asked does not get shared memory that a task nearer to the end waits for.
 func (c *checker) turn(t *mTask, ev *Event) {
 	m := c.x.m
-	a := &m.budget.Accounts[t.s.id]
-	if ev.Kind != EvMemory || ev.Task != t.id || t.state != running || c.total(t.s) <= a.Reserved+a.Permit {
+	if ev.Kind != EvMemory || c.answers > 1 || m.budget.Over() <= c.over {
 		return
 	}
 	for _, o := range c.tasks {

@@ -9,21 +9,22 @@ import (
 
 // sim drives a machine with imaginary workers on an imaginary clock.
 type sim struct {
-	p      *simPlan
-	m      *Machine
-	r      *rand.Rand
-	now    int64
-	queue  agenda
-	tasks  map[TaskID]*simTask
-	stages []simStage
-	led    *ledger
-	chk    *checker
-	out    []Effect
-	steps  int
-	credit []int // splits that may be listed
-	done   bool
-	over   bool // cancelled
-	fail   error
+	p        *simPlan
+	m        *Machine
+	r        *rand.Rand
+	now      int64
+	queue    agenda
+	tasks    map[TaskID]*simTask
+	stages   []simStage
+	led      *ledger
+	chk      *checker
+	out      []Effect
+	steps    int
+	credit   []int // splits that may be listed
+	stepping bool  // effects are being carried out
+	done     bool
+	over     bool // cancelled
+	fail     error
 }
 
 // simStage is what the driver knows of a stage.
@@ -200,9 +201,11 @@ func (x *sim) step(ev Event) {
 		}
 	}
 	x.chk.effects(&ev, effects)
+	x.stepping = true
 	for i := range effects {
 		x.effect(&effects[i])
 	}
+	x.stepping = false
 	x.chk.after()
 }
 
@@ -304,8 +307,18 @@ func (x *sim) release(b *simBlock) {
 		x.failf("claims", "a block of stage %d was released twice", b.owner)
 	} else if b.refs == 0 {
 		x.chk.live--
-		x.queue.push(x.now, func() { x.step(Event{Kind: EvFreed, Stage: b.owner, Bytes: b.bytes}) })
+		x.freed(b.owner, b.bytes)
 	}
+}
+
+// freed tells the machine of memory that is free: at once, or after the effects that are being carried out.
+func (x *sim) freed(s StageID, n int64) {
+	ev := Event{Kind: EvFreed, Stage: s, Bytes: n}
+	if x.stepping {
+		x.queue.push(x.now, func() { x.step(ev) })
+		return
+	}
+	x.step(ev)
 }
 
 func (x *sim) startTask(f *Effect) {
@@ -374,7 +387,7 @@ func (x *sim) closeWorker(f *Effect) {
 		x.led.gave(f.Stage, w.state, -1)
 	}
 	if w.stateMem > 0 {
-		x.queue.push(x.now, func() { x.step(Event{Kind: EvFreed, Stage: f.Stage, Bytes: w.stateMem}) })
+		x.freed(f.Stage, w.stateMem)
 	}
 	delete(x.stages[f.Stage].workers, f.Worker)
 }

@@ -87,7 +87,7 @@ func (m *Machine) takeItems(s *stage, t *task) (disk int64) {
 	var bytes int64
 	for range most {
 		e := p.q.at(0)
-		if e.where == spilling || (len(t.items) > 0 && bytes+e.item.Bytes > m.cfg.BlockBytes && !m.cfg.Separate) {
+		if e.where == spilling || (len(t.items) > 0 && bytes+e.item.Bytes > m.cfg.BlockBytes) {
 			break
 		}
 		x := p.q.pop()

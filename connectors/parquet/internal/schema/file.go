@@ -18,7 +18,12 @@ type Schema struct {
 }
 
 // FromFile maps the schema in a footer.
-func FromFile(m *meta.FileMetaData) (*Schema, error) {
+func FromFile(m *meta.FileMetaData) (*Schema, error) { return FromFileAs(m, nil) }
+
+// FromFileAs maps the schema in a footer to a schema that was pinned before:
+// where the bytes allow it, columns take the pinned types instead of those of
+// the footer's ARROW:schema entry. A nil schema is FromFile.
+func FromFileAs(m *meta.FileMetaData, pinned *arrow.Schema) (*Schema, error) {
 	root, err := buildTree(m.Schema)
 	if err != nil {
 		return nil, fmt.Errorf("read schema: %w", err)
@@ -32,12 +37,20 @@ func FromFile(m *meta.FileMetaData) (*Schema, error) {
 		s.Fields = append(s.Fields, f)
 		s.Columns = f.Columns(s.Columns)
 	}
-	original, err := storedSchema(m)
+	original := pinned
+	if original == nil {
+		original, err = storedSchema(m)
+	}
 	if err != nil {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("the %s entry of the footer is ignored: %v", ArrowKey, err))
 	}
 	if original != nil {
 		refineFields(s.Fields, original.Fields())
+	}
+	if pinned != nil {
+		for _, f := range s.Fields {
+			relax(f)
+		}
 	}
 	for i, g := 0, 0; g < len(m.RowGroups); i++ {
 		if i == len(s.Columns) {

@@ -1,0 +1,97 @@
+package parquet
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/block"
+)
+
+// Format writes Parquet files for the file sink.
+type Format struct{ opt FormatOptions }
+
+var _ dataset.Format = (*Format)(nil)
+
+// NewFormat makes the format.
+func NewFormat(opt FormatOptions) (*Format, error) {
+	if opt.Compression != "" {
+		if _, err := compression(opt.Compression); err != nil {
+			return nil, dataset.Usagef("compression=%s: must be snappy, zstd, gzip, lz4raw or none", opt.Compression)
+		}
+	}
+	if opt.RowGroupBytes < 0 || opt.RowGroupRows < 0 {
+		return nil, dataset.Usagef("row_group_bytes=%d row_group_rows=%d: must be positive", opt.RowGroupBytes, opt.RowGroupRows)
+	}
+	return &Format{opt}, nil
+}
+
+// Name implements dataset.Format.
+func (f *Format) Name() string { return "parquet" }
+
+// Version implements dataset.Format.
+func (f *Format) Version() int { return 1 }
+
+// Params implements dataset.Format.
+func (f *Format) Params() any { return f.opt }
+
+// Extension implements dataset.Format.
+func (f *Format) Extension() string { return "parquet" }
+
+// Check implements dataset.Format.
+func (f *Format) Check(in *arrow.Schema) error {
+	seen := map[string]bool{}
+	for _, field := range in.Fields() {
+		if seen[field.Name] {
+			return fmt.Errorf("write parquet: two columns are named %q; rename one", field.Name)
+		}
+		seen[field.Name] = true
+	}
+	if err := CheckSchema(in); err != nil {
+		return fmt.Errorf("write parquet: %w", err)
+	}
+	return nil
+}
+
+// NewEncoder implements dataset.Format.
+func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, mem memory.Allocator, parallel int) (dataset.Encoder, error) {
+	if err := f.Check(in); err != nil {
+		return nil, err
+	}
+	pw, err := NewWriter(w, in, WriteOptions{
+		Compression: f.opt.Compression, RowGroupBytes: int64(f.opt.RowGroupBytes), RowGroupRows: f.opt.RowGroupRows,
+		NoStatistics: f.opt.NoStatistics, Parallel: parallel, Allocator: mem,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &encoder{pw}, nil
+}
+
+// Join implements dataset.Format: row groups are copied.
+func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) error {
+	in := make([]Part, len(parts))
+	for i, p := range parts {
+		in[i] = Part{p.ReaderAt, p.Size}
+	}
+	_, err := Concat(ctx, w, in...)
+	return err
+}
+
+// encoder is a Writer as the file sink wants it.
+type encoder struct{ *Writer }
+
+// Write implements dataset.Encoder.
+func (e *encoder) Write(ctx context.Context, b *block.Block) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return e.Writer.Write(b.Record())
+}
+
+// Close implements dataset.Encoder.
+func (e *encoder) Close(context.Context) error { return e.Writer.Close() }

@@ -1,0 +1,29 @@
+package parquet
+
+import (
+	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// Options of reading Parquet files.
+type Options struct {
+	WithPath bool `json:"with_path,omitempty" doc:"add the column path, the file of each row"`
+}
+
+// PathColumn is the column that Options.WithPath adds.
+const PathColumn = "path"
+
+// SinkOptions are the parameters of the sink.
+type SinkOptions struct {
+	FormatOptions
+	file.Layout
+}
+
+// FormatOptions say how files are encoded. The zero value stands for the
+// defaults.
+type FormatOptions struct {
+	Compression   string           `json:"compression,omitempty" doc:"snappy, zstd, gzip, lz4raw or none (snappy)"`
+	RowGroupBytes dataset.ByteSize `json:"row_group_bytes,omitempty" doc:"size before encoding at which a row group ends (64MiB)"`
+	RowGroupRows  int64            `json:"row_group_rows,omitempty" doc:"rows at which a row group ends (1048576)"`
+	NoStatistics  bool             `json:"no_statistics,omitempty" doc:"leave out minimum, maximum and null counts"`
+}

@@ -1,0 +1,58 @@
+package parquet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/dataset"
+)
+
+var extensions = []string{"parquet", "pq", "parq"}
+
+// Register adds the source and the sink to a registry.
+func Register(reg *dataset.Registry) error {
+	err := reg.AddSources(dataset.SourceDef{
+		Name:       "parquet",
+		Doc:        "Parquet files",
+		Help:       "The schema is that of the first file; a sample of others may widen numbers. Columns that a file lacks are null. Only wanted columns are read, and row groups whose statistics exclude a filter are passed over.",
+		Extensions: extensions,
+		Zero:       func() any { return &Options{} },
+		Open:       openSource,
+	})
+	if err != nil {
+		return err
+	}
+	return reg.AddSinks(dataset.SinkDef{
+		Name:       "parquet",
+		Doc:        "Parquet files",
+		Help:       "Snappy compression, statistics and the Arrow schema are written unless options say otherwise; media types keep their names and read as plain binary and structs elsewhere.",
+		Extensions: extensions,
+		Zero:       func() any { return &SinkOptions{} },
+		Open:       openSink,
+	})
+}
+
+func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
+	opt, ok := params.(*Options)
+	if !ok {
+		return nil, fmt.Errorf("parquet: parameters are %T, want %T", params, opt)
+	}
+	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
+	if err != nil {
+		return nil, err // a nil *Source must not become a non-nil Source
+	}
+	return src, nil
+}
+
+func openSink(path string, params any) (dataset.Sink, error) {
+	opt, ok := params.(*SinkOptions)
+	if !ok {
+		return nil, fmt.Errorf("parquet: parameters are %T, want %T", params, opt)
+	}
+	format, err := NewFormat(opt.FormatOptions)
+	if err != nil {
+		return nil, err
+	}
+	return file.OpenSink(path, format, opt.Layout)
+}

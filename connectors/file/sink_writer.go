@@ -139,7 +139,7 @@ func (s *Sink) NewWriter(_ context.Context, rt dataset.Runtime, part dataset.Par
 	}
 	w.stage = path.Join(part.Run, "stage", fmt.Sprintf("%010d-%d%s", part.Seq, part.Attempt, stageExtension))
 	if w.out, err = createStaged(s.disk, s.stagePath(w.stage)); err != nil {
-		return nil, err
+		return nil, w.wrap(err)
 	}
 	if w.enc, err = s.format.NewEncoder(w.out, w.schema, rt.Allocator(), rt.Parallel()); err != nil {
 		return nil, errors.Join(w.wrap(err), w.out.abort())

@@ -118,8 +118,7 @@ func (s *Storage) write(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
+	if err = writeAll(f, data); err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())

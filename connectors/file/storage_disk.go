@@ -39,7 +39,7 @@ type Disk interface {
 	// Lock takes an exclusive lock that ends with the process, and writes owner beside it for others to read. held is what the
 	// holder wrote if another process has it.
 	Lock(path string, owner []byte) (release func(unlink bool) error, held []byte, err error)
-	// Free is the space left at path, -1 if unknown.
+	// Free is the space left at path, or at the nearest folder above it that exists; -1 if unknown.
 	Free(path string) int64
 }
 
@@ -123,10 +123,17 @@ func (OSDisk) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 // Free implements Disk.
 func (OSDisk) Free(path string) int64 {
 	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
+	for {
+		err := unix.Statfs(path, &st)
+		if err == nil {
+			return int64(st.Bavail) * int64(st.Bsize) //nolint:unconvert // the types differ between systems
+		}
+		if parent := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && parent != path {
+			path = parent
+			continue
+		}
 		return -1
 	}
-	return int64(st.Bavail) * int64(st.Bsize) //nolint:unconvert // the types differ between systems
 }
 
 // Lock implements Disk with flock. The file that was locked must still be the one at path afterwards: a former holder may have
@@ -184,6 +191,15 @@ func sameFile(f *os.File, path string) (bool, error) {
 		return false, err
 	}
 	return os.SameFile(a, b), nil
+}
+
+// writeAll writes all of p, or says why not.
+func writeAll(w io.Writer, p []byte) error {
+	n, err := w.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	return err
 }
 
 // mkdirDurable makes a folder and those above it; each new name is made durable in its parent. It returns the topmost folder that

@@ -55,8 +55,7 @@ func (l *appendLog) Append(p []byte) error {
 
 func (l *appendLog) flush() error {
 	if len(l.buf) > 0 {
-		_, err := l.f.Write(l.buf)
-		l.broken = spaceError(l.disk, err, l.path)
+		l.broken = spaceError(l.disk, writeAll(l.f, l.buf), l.path)
 		l.buf = l.buf[:0]
 	}
 	return l.broken

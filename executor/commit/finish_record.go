@@ -50,6 +50,9 @@ func publish(ctx context.Context, target dataset.Target, store dataset.Storage, 
 	if err != nil {
 		return err
 	}
+	if chain.Last == nil || chain.Last.Number < m.Number {
+		return fmt.Errorf("write manifest %d: it did not arrive", m.Number)
+	}
 	if err := target.Seal(ctx, chain.Live); err != nil {
 		return err
 	}

@@ -346,3 +346,11 @@ func mustRun(t *testing.T, w world) (commit.Decision, dataset.TargetReport) {
 }
 
 func slicesSort(s []string) { sort.Strings(s) }
+
+func schemaOf(names ...string) *arrow.Schema {
+	fields := make([]arrow.Field, len(names))
+	for i, n := range names {
+		fields[i] = arrow.Field{Name: n, Type: arrow.BinaryTypes.String, Nullable: true}
+	}
+	return arrow.NewSchema(fields, nil)
+}

@@ -396,6 +396,24 @@ func TestScratchIsReserved(t *testing.T) {
 	}
 }
 
+// tooLarge is what an engine says of a row that its budget can never hold.
+type tooLarge struct{}
+
+func (tooLarge) Error() string { return "needs 9GiB at once, and the memory budget is 1GiB" }
+func (tooLarge) Class() string { return "row too large for the memory budget" }
+
+func TestRowAboveTheBudgetIsARowError(t *testing.T) {
+	rt := newRuntime(t)
+	rt.limit, rt.refusal = 8<<20, tooLarge{}
+	out := run(t, rt, op(t, "decode"), images(t, rt, "sub/tiny.jpg", "hubble.jpg", "sub/flat.jpg"))
+	if got := column(out, "path"); !slices.Equal(got, []string{"sub/tiny.jpg", "sub/flat.jpg"}) {
+		t.Errorf("kept %v", got)
+	}
+	if err := rt.failures["hubble.jpg"]; dataset.ClassOf(err) != "row too large for the memory budget" {
+		t.Errorf("failures %v", rt.failures)
+	}
+}
+
 func TestStopFromEmit(t *testing.T) {
 	rt := newRuntime(t)
 	b := images(t, rt, "cat.jpg", "coffee.jpg")

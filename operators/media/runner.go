@@ -116,13 +116,13 @@ func (r *runner) runRows(ctx context.Context, b *block.Block, cells *cells, emit
 		}
 		res, err := r.runRow(ctx, cells, i, row)
 		if err != nil {
-			if err := r.fail(ctx, b, int(row), err); err != nil {
+			if err := r.fail(b, int(row), err); err != nil {
 				return err
 			}
 			continue
 		}
 		if err := out.append(row, &r.rows.headers[i], res); err != nil {
-			if err := r.fail(ctx, b, int(row), err); err != nil {
+			if err := r.fail(b, int(row), err); err != nil {
 				return err
 			}
 			continue
@@ -147,8 +147,8 @@ func (r *runner) runRow(ctx context.Context, cells *cells, i int, row uint32) (*
 	var err error
 	if r.decode != nil {
 		h := r.rows.headers[i]
-		if err := r.held.atLeast(ctx, r.rt, r.worker.NeedBytes(&r.program, h)); err != nil {
-			return nil, stopError{err}
+		if err := r.reserve(ctx, r.worker.NeedBytes(&r.program, h)); err != nil {
+			return nil, err
 		}
 		res, err = r.worker.Run(&r.program, cells.file(int(row)), h)
 	} else {
@@ -156,12 +156,23 @@ func (r *runner) runRow(ctx context.Context, cells *cells, i int, row uint32) (*
 		if m, err = cells.pixels(int(row)); err != nil {
 			return nil, err
 		}
-		if err := r.held.atLeast(ctx, r.rt, r.worker.NeedPixelBytes(m)); err != nil {
-			return nil, stopError{err}
+		if err := r.reserve(ctx, r.worker.NeedPixelBytes(m)); err != nil {
+			return nil, err
 		}
 		res, err = r.worker.RunPixels(&r.program, m)
 	}
 	return &res, err
+}
+
+// reserve takes n bytes of the budget for the worker. A refusal that is classed is about this row, which is too large for the budget; others
+// end the run.
+func (r *runner) reserve(ctx context.Context, n int64) error {
+	err := r.held.atLeast(ctx, r.rt, n, r.worker.Trim)
+	var row dataset.Classed
+	if err == nil || errors.As(err, &row) {
+		return err
+	}
+	return stopError{err}
 }
 
 // readHeaders starts the set of rows: all of them, less those whose header is refused.
@@ -172,7 +183,7 @@ func (r *runner) readHeaders(b *block.Block, cells *cells) error {
 		if r.decode != nil && !cells.null(row) {
 			var err error
 			if h, err = imaging.ReadHeader(cells.file(row), r.decode.limits); err != nil {
-				if err := r.fail(nil, b, row, err); err != nil {
+				if err := r.fail(b, row, err); err != nil {
 					return err
 				}
 				continue
@@ -187,7 +198,7 @@ func (r *runner) readHeaders(b *block.Block, cells *cells) error {
 type stopError struct{ error }
 
 // fail reports the failure of a row, or returns what must end Process.
-func (r *runner) fail(_ context.Context, b *block.Block, row int, err error) error {
+func (r *runner) fail(b *block.Block, row int, err error) error {
 	if s, ok := errors.AsType[stopError](err); ok {
 		return s.error
 	}
@@ -210,6 +221,10 @@ func (e *imageError) Unwrap() error { return e.err }
 func (e *imageError) Class() string { return e.class }
 
 func classOf(err error) string {
+	var known dataset.Classed
+	if errors.As(err, &known) {
+		return known.Class()
+	}
 	for _, c := range []struct {
 		is   error
 		name string
@@ -247,10 +262,4 @@ func (s *rowSet) keep(positions []uint32) {
 		s.index[i], s.headers[i] = s.index[at], s.headers[at]
 	}
 	s.index, s.headers = s.index[:len(positions)], s.headers[:len(positions)]
-}
-
-// drop removes the row at position i.
-func (s *rowSet) drop(i int) {
-	s.index = append(s.index[:i], s.index[i+1:]...)
-	s.headers = append(s.headers[:i], s.headers[i+1:]...)
 }

@@ -29,6 +29,7 @@ type testRuntime struct {
 	reserved   int64
 	peak       int64
 	limit      int64
+	refusal    error // what Reserve says above the limit, if not its own words
 }
 
 func newRuntime(t testing.TB) *testRuntime {
@@ -56,6 +57,9 @@ func (r *testRuntime) Fail(b *block.Block, row int, err error) error {
 
 func (r *testRuntime) Reserve(_ context.Context, n int64) (func(), error) {
 	if r.limit > 0 && r.reserved+n > r.limit {
+		if r.refusal != nil {
+			return nil, r.refusal
+		}
 		return nil, fmt.Errorf("reserve %d bytes: %d of %d are in use", n, r.reserved, r.limit)
 	}
 	r.reserved += n

@@ -31,13 +31,16 @@ func (w *Worker) Backend() string {
 	return "image/jpeg of the Go standard library"
 }
 
-// Reset takes back the memory of all pictures made so far.
+// Reset takes back the memory of all pictures made so far and keeps it for the next ones.
 func (w *Worker) Reset() {
 	w.scratch.reset()
-	if w.out.Cap() > keepScratchBytes {
-		w.out = bytes.Buffer{}
-	}
 	w.out.Reset()
+}
+
+// Trim gives the memory back, for instance after a giant picture. It implies Reset.
+func (w *Worker) Trim() {
+	w.scratch = arena{}
+	w.out = bytes.Buffer{}
 }
 
 // ScratchBytes is the memory that the worker holds.

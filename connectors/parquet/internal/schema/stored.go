@@ -43,8 +43,8 @@ func storedSchema(m *meta.FileMetaData) (s *arrow.Schema, err error) {
 	return r.Schema(), nil
 }
 
-// checkMessage makes sure that the message length, which the IPC reader
-// allocates, is covered by the bytes.
+// checkMessage makes sure that what the IPC reader allocates is covered by the
+// bytes: the message's length and the lists in it.
 func checkMessage(b []byte) error {
 	if len(b) >= 4 && binary.LittleEndian.Uint32(b) == 0xFFFFFFFF {
 		b = b[4:]
@@ -52,10 +52,11 @@ func checkMessage(b []byte) error {
 	if len(b) < 4 {
 		return errors.New("schema message is cut off")
 	}
-	if n := binary.LittleEndian.Uint32(b); int64(n) > int64(len(b)-4) {
+	n := binary.LittleEndian.Uint32(b)
+	if int64(n) > int64(len(b)-4) {
 		return fmt.Errorf("schema message claims %d bytes of %d", n, len(b)-4)
 	}
-	return nil
+	return verifyMessage(b[4 : 4+n])
 }
 
 // Serialize encodes a schema as the value of the ARROW:schema entry.

@@ -175,7 +175,7 @@ func (p *argParser) takeList(f *param) error {
 			}
 		}
 		if cut >= 0 {
-			items[i].Text = strings.TrimSpace(items[i].Text[:cut])
+			items[i].Text = trimmed(items[i].Text, 0, cut).Text
 		}
 	}
 	if last := len(items) - 1; items[last].Text == "" {

@@ -97,7 +97,7 @@ func Words(text string) ([]Word, error) {
 
 // Items splits text at commas outside quotes and brackets. An empty item is an error; an empty text has no items.
 func Items(text string) ([]Word, error) {
-	if strings.TrimSpace(text) == "" {
+	if trimmed(text, 0, len(text)).Text == "" {
 		return nil, nil
 	}
 	var out []Word

@@ -34,7 +34,7 @@ func progressText(r dataset.Report) string {
 		fmt.Sprintf("read %s (%s)", rows(r.RowsRead), size(r.BytesRead)),
 		fmt.Sprintf("wrote %s", rows(r.RowsWritten)),
 	}
-	if s := r.Wall.Seconds(); s >= 1 {
+	if s := r.Wall.Seconds(); s >= 1 && r.RowsRead > 0 {
 		parts[0] += fmt.Sprintf(", %s/s", rows(int64(float64(r.RowsRead)/s)))
 	}
 	if r.RowsFailed > 0 {

@@ -62,20 +62,20 @@ func (s *seedFlag) Set(v string) error {
 func (f *flags) register(fs *pflag.FlagSet) {
 	fs.SortFlags = false
 	fs.Var(&f.memory, "memory", "memory budget, such as 2GiB (default 60 % of what the machine or container has)")
-	fs.IntVar(&f.parallel, "parallel", 0, "tasks that compute at the same time (default the number of CPUs)")
-	fs.StringVar(&f.onError, "on-error", "fail", "what a failing row does: fail, skip or dead-letter")
+	fs.IntVar(&f.parallel, "parallel", 0, "compute with `N` tasks at the same time (default the number of CPUs)")
+	fs.StringVar(&f.onError, "on-error", "fail", "`POLICY` for failing rows: fail, skip or dead-letter")
 	fs.BoolVar(&f.overwrite, "overwrite", false, "replace what the target holds")
 	fs.BoolVar(&f.appendRows, "append", false, "add to what the target holds")
 	fs.BoolVar(&f.ordered, "ordered", false, "write rows in the order of the source")
 	fs.Var(&f.seed, "seed", "seed of sample and shuffle; with --ordered the result is the same to the byte")
 	fs.BoolVar(&f.quiet, "quiet", false, "only errors on standard error")
 	fs.Var(&f.partSize, "part-size", "largest file of a result (default 512MiB)")
-	fs.DurationVar(&f.commitEvery, "commit-every", 0, "commit finished rows after this long (default 1m0s)")
-	fs.StringVar(&f.tempDir, "temp-dir", "", "folder for data that does not fit in memory (default beside a local target)")
+	fs.DurationVar(&f.commitEvery, "commit-every", 0, "commit finished rows every `TIME` (default 1m0s)")
+	fs.StringVar(&f.tempDir, "temp-dir", "", "spill to `FOLDER` what does not fit in memory (default beside a local target)")
 	fs.Var(&f.tempLimit, "temp-limit", "most bytes in --temp-dir (default no limit)")
-	fs.StringVar(&f.from, "from", "", "reader of the source, whatever its extension")
-	fs.StringVar(&f.to, "to", "", "writer of the sink, whatever its extension; table prints a table")
-	fs.StringArrayVar(&f.set, "set", nil, "name=value: value of the placeholder {name} of a job file")
+	fs.StringVar(&f.from, "from", "", "read the source with `READER`, whatever its extension")
+	fs.StringVar(&f.to, "to", "", "write with `WRITER`, whatever the extension; table prints a table")
+	fs.StringArrayVar(&f.set, "set", nil, "placeholder {NAME} of a job file: `NAME=VALUE`")
 }
 
 // settings checks the flags and turns them into settings of the session.

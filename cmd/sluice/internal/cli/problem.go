@@ -18,9 +18,9 @@ func (a *app) finish(err error) int {
 	switch {
 	case err == nil:
 		return a.code
-	case errors.Is(err, syscall.EPIPE): // whoever read our output has seen enough
+	case errors.Is(err, syscall.EPIPE) && !a.elsewhere: // whoever read our output has seen enough
 		return exitOK
-	case errors.Is(err, dataset.ErrCanceled) || errors.Is(err, context.Canceled):
+	case errors.Is(err, dataset.ErrCanceled) || a.interrupted.Load() && errors.Is(err, context.Canceled):
 		fmt.Fprintln(a.Stderr, "sluice: interrupted")
 		return exitInterrupted
 	}

@@ -50,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 		{dataset.Usagef("no"), 2, "sluice: no\n"},
 		{fmt.Errorf("x: %w", &pipeline.Error{Pos: pipeline.Pos{Line: 1}, Err: errors.New("gone")}), 1, "sluice: :1: gone\n"},
 		{fmt.Errorf("run: %w", dataset.ErrCanceled), 130, "sluice: interrupted\n"},
-		{context.Canceled, 130, "sluice: interrupted\n"},
+		{context.Canceled, 1, "sluice: context canceled\n"},
 		{fmt.Errorf("write: %w", syscall.EPIPE), 0, ""},
 		{&dataset.PanicError{Op: "decode", Where: "a.jpg, row 0", Value: "boom", Stack: []byte("goroutine 1")}, 1,
 			"sluice: internal error in decode at a.jpg, row 0: boom\n"},
@@ -64,6 +64,17 @@ func TestExitCodes(t *testing.T) {
 		if got := content(t, out); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)
 		}
+	}
+	a := app{Program: Program{Stderr: scratch(t)}, elsewhere: true}
+	if code := a.finish(syscall.EPIPE); code != exitFailed {
+		t.Errorf("a broken connection exits with %d", code)
+	}
+	a.interrupted.Store(true)
+	if code := a.finish(context.Canceled); code != exitInterrupted {
+		t.Errorf("an interrupt exits with %d", code)
+	}
+	if err := guarded(func() error { panic("boom") }); err == nil || !strings.HasPrefix(err.Error(), "internal error: boom") {
+		t.Errorf("a panic gives %v", err)
 	}
 	if code := (&app{code: exitDeadLetters}).finish(nil); code != 3 {
 		t.Errorf("dead letters exit with %d", code)

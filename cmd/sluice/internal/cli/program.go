@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/sluice-data/sluice/dataset"
@@ -75,15 +77,28 @@ func (p Program) Main(ctx context.Context, args []string) int {
 	root.SetArgs(protectStdin(args))
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
-	err := root.ExecuteContext(ctx)
-	return a.finish(err)
+	return a.finish(guarded(func() error { return root.ExecuteContext(ctx) }))
+}
+
+// guarded turns a panic into an error, so that nobody meets a stack; SLUICE_DEBUG=1 shows it.
+func guarded(f func() error) (err error) {
+	if os.Getenv("SLUICE_DEBUG") == "" {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("internal error: %v (SLUICE_DEBUG=1 shows where)", p)
+			}
+		}()
+	}
+	return f()
 }
 
 // app is one invocation.
 type app struct {
 	Program
-	flags flags
-	code  int    // of a run that ended well
-	text  string // the pipeline, for carets
-	file  string // the job file, for lines
+	flags       flags
+	code        int         // of a run that ended well
+	text        string      // the pipeline, for carets
+	file        string      // the job file, for lines
+	elsewhere   bool        // rows do not go to standard output
+	interrupted atomic.Bool // a signal came
 }

@@ -162,6 +162,7 @@ func (j *job) run(ctx context.Context) error {
 	if j.flags.to == writerTable && !j.showsTable() {
 		return dataset.Usagef("--to table prints to the terminal; leave the sink out or make it -")
 	}
+	j.elsewhere = !j.toStdout()
 	var show *table
 	sink := j.built.Sink
 	if j.showsTable() {

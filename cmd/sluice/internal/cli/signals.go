@@ -45,6 +45,7 @@ func (s *signals) loop(a *app) {
 	if !a.flags.quiet {
 		fmt.Fprintln(a.Stderr, "\nsluice: interrupted; finishing what can be committed (again to stop at once)")
 	}
+	a.interrupted.Store(true)
 	s.cancel(dataset.ErrCanceled)
 	late := time.NewTimer(graceTime)
 	defer late.Stop()

@@ -4,6 +4,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/binary"
 	"github.com/sluice-data/sluice/connectors/images"
 	"github.com/sluice-data/sluice/connectors/jsonl"
+	"github.com/sluice-data/sluice/connectors/parquet"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -11,6 +12,7 @@ var connectors = []func(*dataset.Registry) error{
 	binary.Register,
 	images.Register,
 	jsonl.Register,
+	parquet.Register,
 }
 
 // Register adds every connector to a registry. A name that is taken is an error.

@@ -2,10 +2,11 @@ package sched
 
 import "github.com/sluice-data/sluice/backpressure"
 
-// Wait is the time that waits for one reason took.
+// Wait is what waits for one reason cost a stage.
 type Wait struct {
 	Policy string
-	TaskNs int64 // of tasks, summed
+	Tasks  int   // waiting now
+	TaskNs int64 // that tasks waited, summed, those waiting now included
 	IdleNs int64 // in which the stage ran nothing for this reason
 }
 
@@ -37,7 +38,6 @@ type StageSnapshot struct {
 	MemoryPer float64 // high mark of bytes of memory per byte in
 	Reason    Reason  // why it does not run (more); empty when it runs as much as it can
 	Waits     []Wait
-	Parked    [waitKinds]int // tasks waiting now, by the numbers of Waits
 }
 
 // Snapshot is the whole machine at one moment. Slices are reused from one call to the next.
@@ -73,7 +73,9 @@ func (m *Machine) Snapshot(into *Snapshot) {
 	}
 	for _, t := range m.tasks {
 		if t.state != idleTask && t.state != running {
-			stages[t.stage.id].Parked[t.state.kind()]++
+			w := &stages[t.stage.id].Waits[t.state.kind()-1]
+			w.Tasks++
+			w.TaskNs += m.now - t.since
 		}
 	}
 }
@@ -98,7 +100,7 @@ func (m *Machine) stageSnapshot(s *stage, o *StageSnapshot) {
 		if k == s.held {
 			idle += m.now - s.since
 		}
-		waits = append(waits, Wait{waitNames[k], st.waits[k], idle})
+		waits = append(waits, Wait{waitNames[k], 0, st.waits[k], idle})
 	}
 	o.Waits = waits
 }

@@ -23,12 +23,13 @@ type builder struct {
 	added   []string // names of the columns of hash and scores, in that order
 }
 
-func newBuilder(r *runner, b *block.Block) *builder {
+// newBuilder makes a builder for at most so many rows of b.
+func newBuilder(r *runner, b *block.Block, rows int) *builder {
 	mem := r.rt.Allocator()
 	o := &builder{r: r, b: b}
 	if r.dest != "" {
 		at, _ := dataset.FieldIndex(r.out, r.dest)
-		o.image = newImageBuilder(mem, r.out.Field(at).Type, r.tensor, r.rt.BlockBytes())
+		o.image = newImageBuilder(mem, r.out.Field(at).Type, r.tensor, room{r.rt.BlockBytes(), rows})
 	}
 	for i := range r.spec.steps {
 		switch r.spec.steps[i].img.(type) {

@@ -25,6 +25,9 @@ func init() {
 
 // Encode makes the encode operator.
 func Encode(p EncodeParams) (dataset.Spec, error) {
+	if p.Format == "" {
+		p.Format = "jpeg"
+	}
 	opt, err := imaging.ParseEncode(p.Format, p.Quality)
 	if err != nil {
 		return nil, err

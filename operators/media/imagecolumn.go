@@ -21,24 +21,30 @@ type imageBuilder interface {
 	release()
 }
 
-func newImageBuilder(mem memory.Allocator, t arrow.DataType, tensor *tensorStep, target int64) imageBuilder {
+func newImageBuilder(mem memory.Allocator, t arrow.DataType, tensor *tensorStep, r room) imageBuilder {
 	switch t := t.(type) {
 	case *TensorType:
-		return &tensorBuilder{step: tensor, typ: t, values: growing{mem: mem, target: target}, valid: growing{mem: mem}}
+		return &tensorBuilder{step: tensor, typ: t, values: growing{mem: mem, room: r}, valid: growing{mem: mem}}
 	case *block.ImageType:
-		return &fileBuilder{typ: t, files: newBlobs(mem, target)}
+		return &fileBuilder{typ: t, files: newBlobs(mem, room{})}
 	default:
-		return newPixelsBuilder(mem, target)
+		return newPixelsBuilder(mem, r)
 	}
 }
 
-// growing is a buffer that grows by doubling. Its first allocation guesses from the first piece how much will come up to the
-// target, so that pictures of one size need a single allocation.
-type growing struct {
-	mem    memory.Allocator
-	buf    *memory.Buffer
-	n      int
+// room is how much a column will hold at most: up to the row that reaches the target, and so many rows.
+type room struct {
 	target int64
+	rows   int
+}
+
+// growing is a buffer that grows by doubling. With room, its first allocation is for as many pieces of the size of the first as there is
+// room for, so that pictures of one size need a single allocation of the right size.
+type growing struct {
+	mem  memory.Allocator
+	buf  *memory.Buffer
+	n    int
+	room room
 }
 
 // more returns the next n bytes, with undefined contents.
@@ -47,14 +53,11 @@ func (g *growing) more(n int) []byte {
 		g.buf = memory.NewResizableBuffer(g.mem)
 	}
 	if need := g.n + n; need > g.buf.Cap() {
-		room := max(need, 2*g.buf.Cap())
+		size := max(need, 2*g.buf.Cap())
 		if g.n == 0 && n > 0 {
-			room = n
-			if pieces := g.target / int64(n); pieces > 1 {
-				room = n * int(min(pieces+1, 8))
-			}
+			size = n * max(1, min(int(g.room.target/int64(n))+1, g.room.rows))
 		}
-		g.buf.Reserve(room)
+		g.buf.Reserve(size)
 	}
 	g.buf.ResizeNoShrink(g.n + n)
 	g.n += n
@@ -84,9 +87,8 @@ type blobs struct {
 	rows, nulls          int
 }
 
-func newBlobs(mem memory.Allocator, target int64) blobs {
-	b := blobs{data: growing{mem: mem, target: target}, offsets: growing{mem: mem}, valid: growing{mem: mem}}
-	return b
+func newBlobs(mem memory.Allocator, r room) blobs {
+	return blobs{data: growing{mem: mem, room: r}, offsets: growing{mem: mem}, valid: growing{mem: mem}}
 }
 
 // next starts a value of n bytes and returns where it goes.

@@ -19,9 +19,9 @@ type pixelsBuilder struct {
 	rows, nulls             int
 }
 
-func newPixelsBuilder(mem memory.Allocator, target int64) *pixelsBuilder {
+func newPixelsBuilder(mem memory.Allocator, r room) *pixelsBuilder {
 	return &pixelsBuilder{
-		data:   newBlobs(mem, target),
+		data:   newBlobs(mem, r),
 		height: array.NewInt32Builder(mem), width: array.NewInt32Builder(mem), channels: array.NewInt32Builder(mem),
 		dtype: array.NewStringBuilder(mem), profile: array.NewBinaryBuilder(mem, arrow.BinaryTypes.Binary),
 		valid: growing{mem: mem},

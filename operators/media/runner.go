@@ -108,7 +108,7 @@ func (r *runner) Process(ctx context.Context, _ int, b *block.Block, emit datase
 
 // runRows makes and emits the blocks of results.
 func (r *runner) runRows(ctx context.Context, b *block.Block, cells *cells, emit dataset.Emit) error {
-	out := newBuilder(r, b)
+	out := newBuilder(r, b, len(r.rows.index))
 	defer func() { out.discard() }()
 	for i, row := range r.rows.index {
 		if err := ctx.Err(); err != nil {
@@ -131,7 +131,8 @@ func (r *runner) runRows(ctx context.Context, b *block.Block, cells *cells, emit
 			if err := out.emit(emit); err != nil {
 				return err
 			}
-			out = newBuilder(r, b)
+			out.discard()
+			out = newBuilder(r, b, len(r.rows.index)-i-1)
 		}
 	}
 	return out.emit(emit)
@@ -156,7 +157,7 @@ func (r *runner) runRow(ctx context.Context, cells *cells, i int, row uint32) (*
 		if m, err = cells.pixels(int(row)); err != nil {
 			return nil, err
 		}
-		if err := r.reserve(ctx, r.worker.NeedPixelBytes(m)); err != nil {
+		if err := r.reserve(ctx, r.worker.NeedPixelBytes(&r.program, m)); err != nil {
 			return nil, err
 		}
 		res, err = r.worker.RunPixels(&r.program, m)

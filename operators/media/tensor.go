@@ -42,6 +42,9 @@ func ToTensor(p TensorParams) (dataset.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.Channels == 0 {
+		p.Channels = 3
+	}
 	if p.Channels != 1 && p.Channels != 3 && p.Channels != 4 {
 		return nil, fmt.Errorf("channels %d is not 1, 3 or 4", p.Channels)
 	}

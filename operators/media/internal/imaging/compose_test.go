@@ -99,7 +99,8 @@ func TestScaledDecodingIsUsed(t *testing.T) {
 
 func TestNeedCoversScratch(t *testing.T) {
 	workers(t, func(t *testing.T, w *Worker) {
-		for _, steps := range append([][]Step{nil}, programs...) {
+		grown := []Step{Resize{W: 30, H: 30}, Resize{W: 1500, H: 1200}, Compress{EncodeOptions{PNG, 0}}}
+		for _, steps := range append([][]Step{nil, grown}, programs...) {
 			for _, name := range samples {
 				data := photo(t, name)
 				h, err := ReadHeader(data, DefaultLimits)
@@ -107,13 +108,20 @@ func TestNeedCoversScratch(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := &Program{Steps: steps}
-				w.scratch = arena{}
-				w.Reset()
+				w.Trim()
 				if _, err := w.Run(p, data, h); err != nil {
 					t.Fatal(err)
 				}
-				if need, used := w.NeedBytes(p, h), int64(w.scratch.bytes()); used > need {
+				if need, used := w.NeedBytes(p, h), int64(w.ScratchBytes()); used > need {
 					t.Errorf("%s, %s: reserved %d bytes, used %d", name, describe(steps), need, used)
+				}
+				m := pixels(t, w, data)
+				w.Trim()
+				if _, err := w.RunPixels(p, m); err != nil {
+					t.Fatal(err)
+				}
+				if need, used := w.NeedPixelBytes(p, m), int64(w.ScratchBytes()); used > need {
+					t.Errorf("%s, %s of pixels: reserved %d bytes, used %d", name, describe(steps), need, used)
 				}
 			}
 		}

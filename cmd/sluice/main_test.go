@@ -225,12 +225,15 @@ func TestInterruptLeavesNothingHalfWritten(t *testing.T) {
 			stdin.Close() // a read of a pipe ends only with the pipe
 		}
 	}
+	// The end of the input may overtake the interrupt: then the result is whole, else there is none.
 	err = c.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 130 {
-		t.Errorf("it ended with %v: %s", err, said.String())
-	}
-	if st, err := os.Stat(filepath.Join(dir, "out.jsonl")); err == nil {
-		t.Errorf("out.jsonl is there, with %d bytes", st.Size())
+	data, readErr := os.ReadFile(filepath.Join(dir, "out.jsonl"))
+	exit, failed := errors.AsType[*exec.ExitError](err)
+	switch {
+	case failed && exit.ExitCode() == 130 && errors.Is(readErr, os.ErrNotExist):
+	case err == nil && len(data) == 4096*len(line):
+	default:
+		t.Errorf("it ended with %v, out.jsonl has %d bytes (%v): %s", err, len(data), readErr, said.String())
 	}
 }
 

@@ -42,11 +42,11 @@ func (s *signals) loop(a *app) {
 		return
 	case <-s.ch:
 	}
+	a.interrupted.Store(true)
+	s.cancel(dataset.ErrCanceled)
 	if !a.flags.quiet {
 		fmt.Fprintln(a.Stderr, "\nsluice: interrupted; finishing what can be committed (again to stop at once)")
 	}
-	a.interrupted.Store(true)
-	s.cancel(dataset.ErrCanceled)
 	late := time.NewTimer(graceTime)
 	defer late.Stop()
 	select {

@@ -27,6 +27,11 @@ func NewFormat(opt FormatOptions) (*Format, error) {
 	if opt.RowGroupBytes < 0 || opt.RowGroupRows < 0 {
 		return nil, dataset.Usagef("row_group_bytes=%d row_group_rows=%d: must be positive", opt.RowGroupBytes, opt.RowGroupRows)
 	}
+	switch opt.Layout {
+	case "", "binary", "list":
+	default:
+		return nil, dataset.Usagef("layout=%s: must be binary or list", opt.Layout)
+	}
 	return &Format{opt}, nil
 }
 
@@ -64,7 +69,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, mem memory.Allocator,
 	}
 	pw, err := NewWriter(w, in, WriteOptions{
 		Compression: f.opt.Compression, RowGroupBytes: int64(f.opt.RowGroupBytes), RowGroupRows: f.opt.RowGroupRows,
-		NoStatistics: f.opt.NoStatistics, Parallel: parallel, Allocator: mem,
+		NoStatistics: f.opt.NoStatistics, TensorLists: f.opt.Layout == "list", Parallel: parallel, Allocator: mem,
 	})
 	if err != nil {
 		return nil, err

@@ -25,5 +25,6 @@ type FormatOptions struct {
 	Compression   string           `json:"compression,omitempty" doc:"snappy, zstd, gzip, lz4raw or none (snappy)"`
 	RowGroupBytes dataset.ByteSize `json:"row_group_bytes,omitempty" doc:"size before encoding at which a row group ends (64MiB)"`
 	RowGroupRows  int64            `json:"row_group_rows,omitempty" doc:"rows at which a row group ends (1048576)"`
+	Layout        string           `json:"layout,omitempty" doc:"of tensors of one shape: binary or list (binary)"`
 	NoStatistics  bool             `json:"no_statistics,omitempty" doc:"leave out minimum, maximum and null counts"`
 }

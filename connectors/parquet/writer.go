@@ -40,6 +40,9 @@ type WriteOptions struct {
 	RowGroupRows  int64
 	// NoStatistics leaves minimum, maximum and null count out.
 	NoStatistics bool
+	// TensorLists stores tensors of one shape as the lists that Arrow defines
+	// instead of fixed-size binary.
+	TensorLists bool
 	// Parallel is how many columns may be encoded at the same time.
 	Parallel int
 	// Allocator gives the buffers. Required.
@@ -84,7 +87,8 @@ func compression(name string) (format.CompressionCodec, error) {
 type Writer struct {
 	w       io.Writer
 	opts    WriteOptions
-	schema  *arrow.Schema
+	schema  *arrow.Schema // of the batches
+	stored  *arrow.Schema // as written; differs for tensors
 	columns []*write.Column
 	meta    meta.FileMetaData
 	written int64
@@ -100,11 +104,15 @@ func NewWriter(w io.Writer, s *arrow.Schema, opts WriteOptions) (*Writer, error)
 	if err := opts.fill(); err != nil {
 		return nil, fmt.Errorf("write parquet: %w", err)
 	}
-	m, err := newFooter(s, opts.CreatedBy)
+	stored := s
+	if !opts.TensorLists {
+		stored = storedSchema(s)
+	}
+	m, err := newFooter(stored, opts.CreatedBy)
 	if err != nil {
 		return nil, fmt.Errorf("write parquet: %w", err)
 	}
-	out := &Writer{w: w, opts: opts, schema: s, meta: *m}
+	out := &Writer{w: w, opts: opts, schema: s, stored: stored, meta: *m}
 	if err := out.openColumns(); err != nil {
 		out.release()
 		return nil, fmt.Errorf("write parquet: %w", err)
@@ -154,7 +162,7 @@ func (w *Writer) openColumns() error {
 	w.meta.ColumnOrders = meta.ColumnOrders(len(s.Columns))
 	for i, f := range s.Fields {
 		var leaves []*write.Leaf
-		for _, lf := range leafFields(f, w.schema.Field(i).Type, nil) {
+		for _, lf := range leafFields(f, w.stored.Field(i).Type, nil) {
 			l, err := write.NewLeaf(lf.Column, strings.Split(lf.path(), "\x00"), lf.dt, c, !w.opts.NoStatistics, w.opts.Allocator)
 			if err != nil {
 				return fmt.Errorf("column %q: %w", lf.Column.Path, err)
@@ -181,6 +189,10 @@ func (w *Writer) Write(b arrow.RecordBatch) (err error) {
 	if err := w.sameTypes(b.Schema()); err != nil {
 		return fmt.Errorf("write parquet: %w", err)
 	}
+	if b, err = w.storedBatch(b); err != nil {
+		return fmt.Errorf("write parquet: %w", err)
+	}
+	defer b.Release()
 	n := int(b.NumRows())
 	for lo := 0; lo < n; {
 		k, full := w.fit(b, lo, n)

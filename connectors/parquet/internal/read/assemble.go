@@ -38,10 +38,18 @@ func (f *field) assemble(mem memory.Allocator) (arrow.ArrayData, error) {
 
 // withType relabels storage as an extension type.
 func withType(d arrow.ArrayData, dt arrow.DataType) arrow.ArrayData {
-	if _, ok := dt.(arrow.ExtensionType); !ok {
+	ext, ok := dt.(arrow.ExtensionType)
+	if !ok {
 		return d
 	}
 	defer d.Release()
+	if list, ok := ext.StorageType().(*arrow.FixedSizeListType); ok && d.DataType().ID() == arrow.FIXED_SIZE_BINARY {
+		// A tensor: the same bytes, seen as a list of numbers.
+		n := int(list.Len())
+		child := array.NewData(list.Elem(), d.Len()*n, []*memory.Buffer{nil, d.Buffers()[1]}, nil, 0, d.Offset()*n)
+		defer child.Release()
+		return array.NewData(dt, d.Len(), d.Buffers()[:1], []arrow.ArrayData{child}, d.NullN(), d.Offset())
+	}
 	out := array.NewData(dt, d.Len(), d.Buffers(), d.Children(), d.NullN(), d.Offset())
 	if dict, ok := d.Dictionary().(*array.Data); ok && dict != nil {
 		out.SetDictionary(dict)

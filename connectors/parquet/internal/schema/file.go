@@ -52,6 +52,9 @@ func FromFileAs(m *meta.FileMetaData, pinned *arrow.Schema) (*Schema, error) {
 			relax(f)
 		}
 	}
+	for _, f := range s.Fields {
+		restoreTensor(f)
+	}
 	for i, g := 0, 0; g < len(m.RowGroups); i++ {
 		if i == len(s.Columns) {
 			i, g = -1, g+1

@@ -125,16 +125,31 @@ func (c *concat) structs(dt arrow.DataType, fields int) (*array.Data, error) {
 	return c.workshop.data(dt, c.n, []*memory.Buffer{valid}, kids, nulls), nil
 }
 
+// dictionary joins indices where all arrays share one dictionary, and gathers them where not.
 func (c *concat) dictionary(dt arrow.DataType, t *arrow.DictionaryType) (*array.Data, error) {
-	dict := c.win[0].d.Dictionary().(*array.Data)
-	for _, w := range c.win[1:] {
-		if !sameDictionary(dict, w.d.Dictionary().(*array.Data)) {
-			return c.slow()
-		}
+	src := make([]*array.Data, len(c.win))
+	for k, w := range c.win {
+		src[k] = w.d
+	}
+	dicts, same := dictionariesOf(src)
+	if !same {
+		return c.gatherAll(src)
 	}
 	valid, nulls := c.validity()
 	width := t.IndexType.(arrow.FixedWidthDataType).BitWidth() / 8
-	return c.dictData(dt, c.n, []*memory.Buffer{valid, c.fixed(width)}, nulls, dict), nil
+	return c.dictData(dt, c.n, []*memory.Buffer{valid, c.fixed(width)}, nulls, dicts[0]), nil
+}
+
+// gatherAll joins by picking every element.
+func (c *concat) gatherAll(src []*array.Data) (*array.Data, error) {
+	g := &gather{workshop: c.workshop, src: src, shift: make([]int, len(src))}
+	g.from, g.rows = make([]uint32, 0, c.n), make([]uint32, 0, c.n)
+	for k, w := range c.win {
+		for i := range w.n {
+			g.from, g.rows = append(g.from, uint32(k)), append(g.rows, uint32(w.first+i))
+		}
+	}
+	return g.data()
 }
 
 // joinOffsets writes the offsets of all windows one after the other and returns the element range of each.
@@ -204,7 +219,7 @@ func concatList[O offset](c *concat, dt arrow.DataType) (*array.Data, error) {
 	return c.workshop.data(dt, c.n, []*memory.Buffer{valid, ob}, []arrow.ArrayData{d}, nulls), nil
 }
 
-// slow joins types that have no kernel, and dictionaries that differ.
+// slow joins types that have no kernel.
 func (c *concat) slow() (*array.Data, error) {
 	parts := make([]arrow.Array, 0, len(c.win))
 	defer func() {

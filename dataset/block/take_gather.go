@@ -200,29 +200,6 @@ func (g *gather) structs(dt arrow.DataType, fields int) (*array.Data, error) {
 	return g.workshop.data(dt, len(g.rows), []*memory.Buffer{valid}, children, nulls), nil
 }
 
-// dictionary gathers indices where all sources share one dictionary, and goes the slow way where not.
-func (g *gather) dictionary(dt arrow.DataType, t *arrow.DictionaryType) (*array.Data, error) {
-	dict := g.src[0].Dictionary().(*array.Data)
-	for _, d := range g.src[1:] {
-		if !sameDictionary(dict, d.Dictionary().(*array.Data)) {
-			return g.slow()
-		}
-	}
-	valid, nulls := g.validity()
-	width := t.IndexType.(arrow.FixedWidthDataType).BitWidth() / 8
-	return g.dictData(dt, len(g.rows), []*memory.Buffer{valid, g.fixed(width, 1)}, nulls, dict), nil
-}
-
-func sameDictionary(a, b *array.Data) bool {
-	if a == b {
-		return true
-	}
-	x, y := array.MakeFromData(a), array.MakeFromData(b)
-	defer x.Release()
-	defer y.Release()
-	return array.Equal(x, y)
-}
-
 // slow gathers types that have no kernel, by joining slices of neighbouring rows.
 func (g *gather) slow() (*array.Data, error) {
 	if len(g.rows) == 0 {

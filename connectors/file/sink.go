@@ -52,6 +52,9 @@ func NewSinkOn(disk Disk, path string, format dataset.Format, layout Layout) (*S
 	if err != nil {
 		return nil, fmt.Errorf("open sink %s: %w", path, err)
 	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real // a link to the result is followed, not replaced
+	}
 	if strings.HasSuffix(path, "/") || filepath.Base(path) == "." || filepath.Base(path) == ".." {
 		s.base, s.state = abs, filepath.Join(abs, "_sluice")
 	} else {

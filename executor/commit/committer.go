@@ -87,6 +87,9 @@ func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord) error 
 	if len(rec.Parts) == 0 && len(rec.done.list) == 0 {
 		return nil
 	}
+	if err := m.cfg.BeforeCommit(ctx); err != nil {
+		return err
+	}
 	payload, err := rec.encode()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -36,10 +37,14 @@ type Config struct {
 	Lanes   int    // how many writers write at once; 1 if order matters
 	// Deferred tells which sources (ids as in block.File, those of barriers included) must not commit before the end of the run: the
 	// outputs of barriers and sources whose rows reach this sink through one. Nil means none.
-	Deferred  func(source uint32) bool
-	OpenParts int              // most parts open at once where partitioned; default 64
-	Now       func() time.Time // default time.Now
-	Logger    *slog.Logger
+	Deferred func(source uint32) bool
+	// BeforeCommit is called before a generation's record is written, from the committer's goroutine: what must be durable along with
+	// its ranges (rows set aside) is made durable there. Nil means nothing.
+	BeforeCommit func(ctx context.Context) error
+	Backends     string           // decoders in use, for the log
+	OpenParts    int              // most parts open at once where partitioned; default 64
+	Now          func() time.Time // default time.Now
+	Logger       *slog.Logger
 	// Failed is told, once and from any goroutine, when committing failed; the run should stop. It must not block.
 	Failed func(error)
 }
@@ -77,6 +82,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Deferred == nil {
 		c.Deferred = func(uint32) bool { return false }
+	}
+	if c.BeforeCommit == nil {
+		c.BeforeCommit = func(context.Context) error { return nil }
 	}
 	if c.Failed == nil {
 		c.Failed = func(error) {}

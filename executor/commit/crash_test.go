@@ -121,6 +121,7 @@ func afterKill(t *testing.T, name string, w world, want []string) {
 	if _, err := visible(w.Path); err != nil {
 		t.Fatalf("%s: after the kill: %v", name, err)
 	}
+	checkLogs(t, w)
 	w.Lanes = 1
 	mustRun(t, w)
 	sameRows(t, allRows(t, w.Path), want)

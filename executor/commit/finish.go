@@ -35,8 +35,8 @@ func (m *Manager) Finish(ctx context.Context, rt dataset.Runtime) (dataset.Targe
 	if err := publish(ctx, m.target, m.store, f); err != nil {
 		return report, m.wrap(fmt.Errorf("%w; every row is safe: run the same command again to publish them", err))
 	}
-	if err := m.leave(); err != nil {
-		return report, m.wrap(err)
+	if err := m.leave(); err != nil { // the result is published: this is nobody's failure
+		m.cfg.Logger.Warn("leave target", "target", m.target.Locator(), "error", err)
 	}
 	fillReport(&report, f.Manifest)
 	return report, nil
@@ -204,11 +204,7 @@ func (m *Manager) Abort(ctx context.Context) error {
 	clean := m.mu.recorded == 0 && !m.mu.finishing
 	m.mu.Unlock()
 	if clean {
-		if derr := m.target.Discard(ctx, m.cfg.Run); derr != nil {
-			err = errors.Join(err, derr)
-		} else {
-			err = errors.Join(err, removeLog(ctx, m.store, m.cfg.Run))
-		}
+		err = errors.Join(err, removeLog(ctx, m.store, m.cfg.Run), m.target.Discard(ctx, m.cfg.Run))
 	}
 	if err = errors.Join(err, m.leave()); err != nil {
 		return m.wrap(err)

@@ -112,11 +112,8 @@ func (m *Manager) begin(ctx context.Context, p *preparation, kind DecisionKind, 
 	m.log = log
 	if err := m.append(kindBegin, beginRecord{Mode: string(kind), Fingerprint: Fingerprint(m.cfg.Plan), Plan: m.cfg.Plan,
 		Schema: schemaLines(m.cfg.Schema), Previous: m.number - 1, FirstOrdinal: m.in.next, FirstSeq: m.seq.Load(),
-		Owner: m.cfg.owner(), Command: m.cfg.Options.Command}); err != nil {
-		return errors.Join(err, log.close())
-	}
-	if err := m.log.sync(ctx); err != nil {
-		return errors.Join(err, log.close())
+		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends}); err != nil {
+		return errors.Join(err, log.close(), removeLog(ctx, m.store, m.cfg.Run))
 	}
 	crashpoint("run begun")
 	cctx, stop := context.WithCancel(context.WithoutCancel(ctx))

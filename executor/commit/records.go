@@ -20,6 +20,7 @@ type beginRecord struct {
 	FirstSeq     uint64          `json:"first_seq"`
 	Owner        string          `json:"owner,omitempty"`
 	Command      string          `json:"command,omitempty"`
+	Backends     string          `json:"backends,omitempty"`
 }
 
 // generationRecord is the commit point of generations: from the moment it is durable their rows count.

@@ -22,7 +22,7 @@ func (p *preparation) recover(ctx context.Context) error {
 	return nil
 }
 
-// openRuns returns the runs that have a log and are not marked as published, oldest first.
+// openRuns returns the runs that left a log or staged files and are not marked as published, oldest first.
 func openRuns(ctx context.Context, list func(context.Context, string) ([]string, error)) ([]string, error) {
 	names, err := list(ctx, "")
 	if err != nil {
@@ -35,7 +35,7 @@ func openRuns(ctx context.Context, list func(context.Context, string) ([]string,
 		switch {
 		case rest == "published":
 			done[run] = true
-		case strings.HasPrefix(rest, "log/") && (len(runs) == 0 || runs[len(runs)-1] != run):
+		case (strings.HasPrefix(rest, "log/") || strings.HasPrefix(rest, "stage/")) && (len(runs) == 0 || runs[len(runs)-1] != run):
 			runs = append(runs, run)
 		}
 	}
@@ -83,10 +83,11 @@ type unfinished struct {
 // discard removes what unfinished runs left, when it is decided that this run begins.
 func (p *preparation) discard(ctx context.Context) error {
 	for _, u := range p.unfinished {
-		if err := p.target.Discard(ctx, u.run); err != nil {
+		// The log goes first, from its end: at no moment does it name parts that are gone.
+		if err := removeLog(ctx, p.store, u.run); err != nil {
 			return err
 		}
-		if err := removeLog(ctx, p.store, u.run); err != nil {
+		if err := p.target.Discard(ctx, u.run); err != nil {
 			return err
 		}
 		if u.generations+u.splits > 0 {

@@ -83,7 +83,7 @@ func checkHeader(k kind, payload []byte, want segmentHeader) error {
 	return nil
 }
 
-// removeLog deletes a run's log and mark, the log's first segment last: as long as it is there the run is known.
+// removeLog deletes a run's log, its first segment last.
 func removeLog(ctx context.Context, store dataset.Storage, run string) error {
 	names, err := store.List(ctx, run)
 	if err != nil {

@@ -99,7 +99,7 @@ func TestScaledDecodingIsUsed(t *testing.T) {
 
 func TestNeedCoversScratch(t *testing.T) {
 	workers(t, func(t *testing.T, w *Worker) {
-		grown := []Step{Resize{W: 30, H: 30}, Resize{W: 1500, H: 1200}, Compress{EncodeOptions{PNG, 0}}}
+		grown := []Step{Resize{W: 30, H: 30}, Resize{W: 1500, H: 1200}, Compress{EncodeOptions{JPEG, 75}}}
 		for _, steps := range append([][]Step{nil, grown}, programs...) {
 			for _, name := range samples {
 				data := photo(t, name)

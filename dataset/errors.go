@@ -87,6 +87,9 @@ func (e *PanicError) Error() string {
 // Unwrap returns the panic's value if it is an error.
 func (e *PanicError) Unwrap() error { err, _ := e.Value.(error); return err }
 
+// Stepped is implemented by errors that know which step failed where several steps were composed into one operator.
+type Stepped interface{ Step() string }
+
 // Classed is implemented by errors that know the class they are counted under.
 type Classed interface{ Class() string }
 

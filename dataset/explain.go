@@ -12,8 +12,13 @@ func Explain(outs ...Output) string {
 	e := &explainer{seen: map[*Node]int{}}
 	for _, o := range outs {
 		if o.Sink != nil {
-			fmt.Fprintf(&e.out, "%s %s\n", o.Sink.Name(), paramText(o.Sink.Params()))
-			if _, ok := o.Sink.(Target); !ok {
+			to := ""
+			t, commits := o.Sink.(Target)
+			if commits {
+				to = " " + t.Locator()
+			}
+			fmt.Fprintf(&e.out, "%s%s %s\n", o.Sink.Name(), to, paramText(o.Sink.Params()))
+			if !commits {
 				e.out.WriteString("  (cannot commit: rows arrive at least once)\n")
 			}
 		} else {
@@ -67,25 +72,34 @@ func StepText(n *Node) string {
 	return text
 }
 
+// plainJSON is JSON for people: < and > stay as they are.
+func plainJSON(v any) (string, error) {
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSpace(out.String()), err
+}
+
 // paramText prints parameters as name=value in the order of their struct.
 func paramText(params any) string {
-	raw, err := json.Marshal(params)
+	raw, err := plainJSON(params)
 	if err != nil {
 		return fmt.Sprint(params)
 	}
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec := json.NewDecoder(strings.NewReader(raw))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		return string(raw)
+		return raw
 	}
 	var parts []string
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
-			return string(raw)
+			return raw
 		}
 		var v json.RawMessage
 		if err := dec.Decode(&v); err != nil {
-			return string(raw)
+			return raw
 		}
 		switch s := string(v); s {
 		case `""`, "null", "false", "0", "[]", "{}":

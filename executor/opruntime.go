@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -31,6 +32,10 @@ func (rt *opRuntime) Fail(b *block.Block, row int, err error) error {
 	w := rt.worker
 	w.stage.count.failed.Add(1)
 	e := &dataset.RowError{Op: rt.name(), Class: dataset.ClassOf(err), Err: err}
+	var step dataset.Stepped
+	if errors.As(err, &step) {
+		e.Op = step.Step()
+	}
 	if b.Identity().Len() > row {
 		e.Row = b.Identity().At(row)
 	}

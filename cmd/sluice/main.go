@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	_ "time/tzdata" // time zones also where the system has none
 
 	"github.com/sluice-data/sluice"
 	"github.com/sluice-data/sluice/cmd/sluice/internal/cli"

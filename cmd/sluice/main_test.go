@@ -195,6 +195,40 @@ func TestBrokenPhotosArePassedOver(t *testing.T) {
 	}
 }
 
+func TestPhotosToParquetAndBack(t *testing.T) {
+	dir := photos(t)
+	const pipeline = "photos/**/*.{jpg,png,webp} | decode | where width >= 256 | resize 224x224 | out.parquet"
+	_, stderr, code := run(t, dir, "", "--on-error", "skip", "--memory", "256MiB", pipeline)
+	if code != 0 || !strings.Contains(stderr, "  out.parquet: 18 rows, ") {
+		t.Errorf("code %d\n%s", code, stderr)
+	}
+	stdout, stderr, code := run(t, dir, "", "--quiet", "--to", "table", `out.parquet | where format == "png" | sort path | select path, image, width`)
+	head := "path                         image             width\nstring                       pixels            int32\n"
+	const last = "photos/sub/camera-16bit.png  pixels 224x224x3    512\n"
+	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, head) || !strings.Contains(stdout, last) {
+		t.Errorf("code %d\n%s%s", code, stdout, stderr)
+	}
+	if _, stderr, code := run(t, dir, "", "--quiet", "out.parquet + photos/cat.jpg"); code != 2 || !strings.Contains(stderr, "out.parquet is read by parquet and photos/cat.jpg by images") {
+		t.Errorf("two readers: code %d, %s", code, stderr)
+	}
+	if _, stderr, code := run(t, dir, "", "--quiet", "photos/"); code != 2 || !strings.Contains(stderr, "name its reader with --from") {
+		t.Errorf("a mixed folder: code %d, %s", code, stderr)
+	}
+}
+
+func TestFolderResults(t *testing.T) {
+	dir := events(t, 20)
+	if _, stderr, code := run(t, dir, "", "--quiet", "--memory", "256MiB", "events.jsonl | with len = length(text) | sort score desc, id | out/"); code != 0 || stderr != "" {
+		t.Fatalf("code %d, %s", code, stderr)
+	}
+	for _, source := range []string{"out/", "out", "out/part-*.parquet", `"out"`} {
+		stdout, stderr, code := run(t, dir, "", "--quiet", source+" | limit 1 | select id, len")
+		if code != 0 || stdout != "{\"id\":9,\"len\":6}\n" || stderr != "" {
+			t.Errorf("%s: code %d\n%s%s", source, code, stdout, stderr)
+		}
+	}
+}
+
 func TestInterruptLeavesNothingHalfWritten(t *testing.T) {
 	dir := events(t, 1)
 	c := command(t, dir, "- | out.jsonl")

@@ -404,7 +404,7 @@ func (tooLarge) Class() string { return "row too large for the memory budget" }
 
 func TestRowAboveTheBudgetIsARowError(t *testing.T) {
 	rt := newRuntime(t)
-	rt.limit, rt.refusal = 8<<20, tooLarge{}
+	rt.limit, rt.refusal = 6<<20, tooLarge{}
 	out := run(t, rt, op(t, "decode"), images(t, rt, "sub/tiny.jpg", "hubble.jpg", "sub/flat.jpg"))
 	if got := column(out, "path"); !slices.Equal(got, []string{"sub/tiny.jpg", "sub/flat.jpg"}) {
 		t.Errorf("kept %v", got)

@@ -22,7 +22,7 @@ func (w *Worker) NeedBytes(p *Program, h Header) int64 {
 			need += px * 6 // coefficients of the whole picture, two bytes each
 		}
 	case h.Format == JPEG:
-		need = px * 3
+		need = px * 6
 		if h.jpeg.progressive {
 			need += px * 12 // the standard library keeps four bytes each
 		}

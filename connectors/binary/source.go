@@ -57,11 +57,13 @@ type Source struct {
 	opt     Options
 	planner file.Planner
 	schema  *arrow.Schema
+	limit   int64 // rows wanted of a split; 0: all
 }
 
 var (
 	_ dataset.Source      = (*Source)(nil)
 	_ dataset.Projectable = (*Source)(nil)
+	_ dataset.LimitHint   = (*Source)(nil)
 )
 
 // NewSource makes a source of the files in set.
@@ -110,6 +112,13 @@ func (s *Source) Project(columns []string) (dataset.Source, error) {
 	return &out, nil
 }
 
+// LimitHint implements dataset.LimitHint: a first block holds no more files than are wanted.
+func (s *Source) LimitHint(n int64) dataset.Source {
+	out := *s
+	out.limit = max(n, 0)
+	return &out
+}
+
 // SplitBytes returns the source with splits of about n bytes (0: the default).
 func (s *Source) SplitBytes(n int64) *Source {
 	out := *s
@@ -128,6 +137,9 @@ func (s *Source) Splits(ctx context.Context, after dataset.Cursor) iter.Seq2[dat
 func (s *Source) Open(_ context.Context, rt dataset.Runtime, split dataset.Split, offset uint64) (dataset.Reader, error) {
 	s.set.Warn(rt.Warn)
 	r := &reader{src: s, rt: rt, ranges: split.Ranges, target: min(max(rt.BlockBytes(), 1), maxBlockBytes), rows: max(rt.BlockRows(), 1)}
+	if s.limit > 0 {
+		r.rows = int(min(int64(r.rows), s.limit))
+	}
 	if offset > 0 && len(r.ranges) > 0 {
 		r.ranges = r.ranges[1:] // the first file is row 0 of itself, and was read
 	}

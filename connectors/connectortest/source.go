@@ -33,6 +33,7 @@ func RunSource(t *testing.T, c SourceConfig) {
 	t.Run("blocks", func(t *testing.T) { c.blocks(t, base(t)) })
 	t.Run("resplit", func(t *testing.T) { c.resplit(t, base(t)) })
 	t.Run("projection", func(t *testing.T) { c.projection(t, base(t)) })
+	t.Run("limit", func(t *testing.T) { c.limit(t, base(t)) })
 	t.Run("cancel", func(t *testing.T) { c.cancel(t, base(t)) })
 	t.Run("faults", func(t *testing.T) { c.faults(t) })
 }
@@ -218,6 +219,29 @@ func keep(values string, names []string) string {
 		}
 	}
 	return out.String()
+}
+
+// limit: the hint may shorten a split, never below the rows that are wanted, and never changes them.
+func (c SourceConfig) limit(t *testing.T, src dataset.Source) {
+	l, ok := src.(dataset.LimitHint)
+	if !ok {
+		return
+	}
+	for _, n := range []int64{1, 3} {
+		for _, s := range Splits(t, src, dataset.Cursor{}) {
+			all, err := ReadSplit(t.Context(), src, NewRuntime(t), s, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadSplit(t.Context(), l.LimitHint(n), NewRuntime(t), s, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) > len(all) || len(got) < min(int(n), len(all)) || !slices.Equal(got, all[:len(got)]) {
+				t.Fatalf("with a limit of %d a split of %d rows gives %d, or others", n, len(all), len(got))
+			}
+		}
+	}
 }
 
 // cancel: a cancelled context ends reading with its cause, and memory is given back.

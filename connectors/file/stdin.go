@@ -20,9 +20,10 @@ type Stream struct {
 	f  *os.File
 	mu struct {
 		sync.Mutex
-		head  []byte
-		end   bool
-		taken bool
+		head   []byte
+		end    bool
+		paused bool
+		taken  bool
 	}
 }
 
@@ -30,8 +31,12 @@ type Stream struct {
 func NewStream(f *os.File) *Stream { return &Stream{f: f} }
 
 const (
-	peekEnough = 64 << 10 // a slow stream is not waited for beyond this
-	pollMillis = 100      // how often a wait for input looks whether the run was cancelled
+	pollMillis = 100 // how often a wait for input looks whether the run was cancelled
+	// peekMillis is how long a pause ends a look at the start: what has come by then has to do, so that a log that is being followed
+	// is not held up until a whole sample of it was written.
+	peekMillis = 1000
+	// peekBytes is how much compressed input is looked at.
+	peekBytes = 64 << 10
 )
 
 // Peek returns the first bytes of the stream without taking them: n, or fewer where the stream ends (whole) or pauses.
@@ -40,6 +45,20 @@ func (s *Stream) Peek(ctx context.Context, n int) (head []byte, whole bool, err 
 	defer s.mu.Unlock()
 	buf := make([]byte, 64<<10)
 	for len(s.mu.head) < n && !s.mu.end && !s.mu.taken {
+		if len(s.mu.head) > 0 {
+			patience := peekMillis
+			if s.mu.paused {
+				patience = 0 // it was waited for once
+			}
+			ready, err := s.wait(ctx, patience)
+			if err != nil {
+				return nil, false, err
+			}
+			if !ready {
+				s.mu.paused = true
+				break
+			}
+		}
 		k, err := s.read(ctx, buf)
 		s.mu.head = append(s.mu.head, buf[:k]...)
 		if err == io.EOF {
@@ -48,9 +67,6 @@ func (s *Stream) Peek(ctx context.Context, n int) (head []byte, whole bool, err 
 		}
 		if err != nil {
 			return nil, false, err
-		}
-		if k < 4096 && len(s.mu.head) >= min(n, peekEnough) {
-			break
 		}
 	}
 	if len(s.mu.head) > n {
@@ -83,16 +99,12 @@ func (r *streamReader) Read(p []byte) (int, error) { return r.s.read(r.ctx, p) }
 
 // read waits for input in short steps, so that a cancelled run is not held up by an input that never comes.
 func (s *Stream) read(ctx context.Context, p []byte) (int, error) {
-	fds := []unix.PollFd{{Fd: int32(s.f.Fd()), Events: unix.POLLIN}}
 	for {
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
+		ready, err := s.wait(ctx, pollMillis)
+		if err != nil {
+			return 0, err
 		}
-		n, err := unix.Poll(fds, pollMillis)
-		if err != nil && err != unix.EINTR {
-			return 0, fmt.Errorf("read standard input: %w", err)
-		}
-		if n > 0 {
+		if ready {
 			break
 		}
 	}
@@ -103,9 +115,32 @@ func (s *Stream) read(ctx context.Context, p []byte) (int, error) {
 	return n, err
 }
 
+// Ready reports whether reading would give something at once: bytes, or the end.
+func (s *Stream) Ready() bool {
+	ready, err := s.wait(context.Background(), 0)
+	return ready || err != nil
+}
+
+// wait waits for input, for so many milliseconds at most.
+func (s *Stream) wait(ctx context.Context, millis int) (ready bool, err error) {
+	fds := []unix.PollFd{{Fd: int32(s.f.Fd()), Events: unix.POLLIN}}
+	for ; ; millis -= pollMillis {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		n, err := unix.Poll(fds, min(millis, pollMillis))
+		if err != nil && err != unix.EINTR {
+			return false, fmt.Errorf("read standard input: %w", err)
+		}
+		if n > 0 || millis <= pollMillis {
+			return n > 0, nil
+		}
+	}
+}
+
 // sampleStdin peeks at standard input, decompressed as far as the peek goes.
 func sampleStdin(ctx context.Context, n int) (head []byte, whole bool, err error) {
-	raw, whole, err := Stdin.Peek(ctx, max(n, peekEnough))
+	raw, whole, err := Stdin.Peek(ctx, max(n, peekBytes))
 	compression := sniffCompression(raw)
 	if err != nil {
 		return nil, false, err

@@ -66,6 +66,10 @@ func newIntColumn[T int8 | int16 | int32 | int64](mem memory.Allocator, dt arrow
 }
 
 func (c *intColumn[T]) parse(s *scanner, i int) int {
+	if v, end := shortInt(s.buf, i); end > i && int64(T(v)) == v {
+		c.push(T(v))
+		return end
+	}
 	b := s.buf[i]
 	if b != '-' && b-'0' > 9 {
 		if b == 'n' {
@@ -83,6 +87,28 @@ func (c *intColumn[T]) parse(s *scanner, i int) int {
 	}
 	c.push(T(v))
 	return end
+}
+
+// shortInt reads a whole number of at most 18 digits, the usual case. end is i when the number at i is not plainly one.
+func shortInt(b []byte, i int) (v int64, end int) {
+	j := i
+	neg := b[j] == '-'
+	if neg {
+		j++
+	}
+	first := j
+	for c := b[j] - '0'; c <= 9; c = b[j] - '0' {
+		v = v*10 + int64(c)
+		j++
+	}
+	n := j - first
+	if n == 0 || n > 18 || n > 1 && b[first] == '0' || b[j] == '.' || b[j]|0x20 == 'e' {
+		return 0, i
+	}
+	if neg {
+		v = -v
+	}
+	return v, j
 }
 
 // whyNotInteger says why a number has no place in an integer column.

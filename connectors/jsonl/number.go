@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"encoding/binary"
 	"math"
 	"strconv"
 	"unsafe"
@@ -42,6 +43,14 @@ func (s *scanner) number(i int) (n number, end int) {
 		n.real = true
 		i++
 		frac := i
+		for {
+			x := binary.LittleEndian.Uint64(b[i:])
+			if !eightDigits(x) {
+				break
+			}
+			n.mant = n.mant*1e8 + eightValue(x)
+			i += 8
+		}
 		for c := b[i] - '0'; c <= 9; c = b[i] - '0' {
 			n.mant = n.mant*10 + uint64(c)
 			i++
@@ -76,6 +85,20 @@ func (s *scanner) number(i int) (n number, end int) {
 		n.exp += exp
 	}
 	return n, i
+}
+
+// eightDigits reports whether the eight bytes of x are all decimal digits (Lemire, "Quickly determining if a string is made of eight
+// digits").
+func eightDigits(x uint64) bool {
+	return x&0xf0f0f0f0f0f0f0f0|(x+0x0606060606060606)&0xf0f0f0f0f0f0f0f0>>4 == 0x3333333333333333
+}
+
+// eightValue is the number that eight digits write, the first of them in the lowest byte.
+func eightValue(x uint64) uint64 {
+	const mask = 0x000000ff000000ff
+	x -= 0x3030303030303030
+	x = x*10 + x>>8
+	return (x&mask*(100+1000000<<32) + x>>16&mask*(1+10000<<32)) >> 32
 }
 
 // leadingZeros counts the zeros before the first other digit of b, a number without sign and exponent.

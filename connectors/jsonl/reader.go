@@ -35,6 +35,8 @@ type reader struct {
 	line    int64              // lines before i in this range
 	base    int64              // lines before the range
 	hasBase bool
+
+	left int64 // rows still wanted; negative: all
 }
 
 func newReader(ctx context.Context, s *Source, p *pinned, rt dataset.Runtime, split dataset.Split, offset uint64) (*reader, error) {
@@ -47,17 +49,28 @@ func newReader(ctx context.Context, s *Source, p *pinned, rt dataset.Runtime, sp
 	for _, c := range p.lossy {
 		rt.Warn("numbers past 64 bits", fmt.Sprintf("column %q is read as float64, which rounds them; pass schema=%q to keep every digit", c, c+":string"))
 	}
-	return &reader{src: s, rt: rt, ctx: ctx, ranges: split.Ranges, offset: offset, dec: dec,
-		lines: chunks{mem: mem, maxLine: int(s.opt.MaxLine)}}, nil
+	r := &reader{src: s, rt: rt, ctx: ctx, ranges: split.Ranges, offset: offset, dec: dec,
+		lines: chunks{mem: mem, maxLine: int(s.opt.MaxLine)}, left: -1}
+	if s.limit > 0 {
+		r.left = s.limit
+		r.dec.maxRow = int(min(int64(r.dec.maxRow), r.left))
+	}
+	return r, nil
 }
 
 // Next implements dataset.Reader.
 func (r *reader) Next(ctx context.Context) (*block.Block, error) {
 	for {
+		if r.left == 0 {
+			return nil, io.EOF
+		}
 		if r.i >= r.to {
+			if r.pauses() {
+				return r.take(), nil
+			}
 			err := r.more(ctx)
 			if err == io.EOF && r.dec.rows > 0 {
-				return r.dec.take(), nil
+				return r.take(), nil
 			}
 			if err != nil {
 				return nil, err
@@ -69,9 +82,36 @@ func (r *reader) Next(ctx context.Context) (*block.Block, error) {
 			return nil, err
 		}
 		if full {
-			return r.dec.take(), nil
+			return r.take(), nil
 		}
 	}
+}
+
+// take closes the block.
+func (r *reader) take() *block.Block {
+	if r.left > 0 {
+		r.left -= int64(r.dec.rows)
+		r.dec.maxRow = int(min(int64(r.dec.maxRow), max(r.left, 1)))
+	}
+	return r.dec.take()
+}
+
+// stream reports whether standard input is being read.
+func (r *reader) stream() bool { return r.text != nil && r.cur.File.Path == file.StdinPath }
+
+// pauses reports whether rows are held while nothing more has arrived: someone may be watching, so they are not held back.
+func (r *reader) pauses() bool { return r.dec.rows > 0 && r.stream() && !file.Stdin.Ready() }
+
+// next gets the next chunk. A wait for standard input gives the processor back.
+func (r *reader) next() (from, to int, err error) {
+	if !r.stream() {
+		return r.lines.next()
+	}
+	err = r.rt.Blocking("read standard input", func() (err error) {
+		from, to, err = r.lines.next()
+		return err
+	})
+	return from, to, err
 }
 
 // parse parses lines of the current chunk until it ends or the block is full.
@@ -131,7 +171,7 @@ func (r *reader) more(ctx context.Context) error {
 		}
 		return r.open()
 	}
-	from, to, err := r.lines.next()
+	from, to, err := r.next()
 	switch err {
 	case nil:
 		r.i, r.to = from, to

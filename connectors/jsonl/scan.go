@@ -227,6 +227,14 @@ func (s *scanner) skipArray(i int) int {
 
 // colon passes the colon after a key and the blanks around it.
 func (s *scanner) colon(i int) int {
+	if b := s.buf[i:]; len(b) > 2 && b[0] == ':' { // as nearly every writer has it
+		if b[1] > ' ' {
+			return i + 1
+		}
+		if b[1] == ' ' && b[2] > ' ' {
+			return i + 2
+		}
+	}
 	i = s.space(i)
 	if s.buf[i] != ':' {
 		return s.fail(i, "a colon must follow an object key")
@@ -236,6 +244,14 @@ func (s *scanner) colon(i int) int {
 
 // comma passes what follows a member: a comma and blanks (more), or the closing bracket, which leaves the level.
 func (s *scanner) comma(i int, closing byte) (next int, more bool) {
+	if b := s.buf[i:]; len(b) > 2 && b[0] == ',' {
+		if b[1] > ' ' {
+			return i + 1, true
+		}
+		if b[1] == ' ' && b[2] > ' ' {
+			return i + 2, true
+		}
+	}
 	i = s.space(i)
 	switch s.buf[i] {
 	case ',':

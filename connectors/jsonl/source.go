@@ -17,6 +17,7 @@ type Source struct {
 	set     *file.Set
 	opt     Options
 	columns []string // nil: all
+	limit   int64    // rows wanted of a split; 0: all
 	planner file.Planner
 	pin     *schemaPin
 }
@@ -24,6 +25,7 @@ type Source struct {
 var (
 	_ dataset.Source      = (*Source)(nil)
 	_ dataset.Projectable = (*Source)(nil)
+	_ dataset.LimitHint   = (*Source)(nil)
 )
 
 // schemaPin holds the schema that the first successful look at the data gave; projections of a source share it.
@@ -96,6 +98,13 @@ func (s *Source) Project(columns []string) (dataset.Source, error) {
 	out := *s
 	out.columns = append([]string{}, columns...)
 	return &out, nil
+}
+
+// LimitHint implements dataset.LimitHint: readers end after n rows.
+func (s *Source) LimitHint(n int64) dataset.Source {
+	out := *s
+	out.limit = max(n, 0)
+	return &out
 }
 
 // Splits implements dataset.Source.

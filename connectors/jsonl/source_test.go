@@ -65,7 +65,7 @@ func open(tb testing.TB, fs file.FS, pattern string, opt jsonl.Options, splitByt
 
 func TestConformance(t *testing.T) {
 	var big strings.Builder
-	for i := range 400 {
+	for i := range 120 {
 		fmt.Fprintf(&big, `{"id": %d, "name": "row %d", "tags": ["a", "b%d"], "in": {"x": %d.5, "y": null}, "pad": "%s"}`+"\n", i, i, i%3, i, strings.Repeat("x", i%60))
 		if i%17 == 0 {
 			big.WriteString("\r\n")
@@ -82,15 +82,15 @@ func TestConformance(t *testing.T) {
 		"_left/out.jsonl": `{"id": "no"}`,
 		"a/.hidden.jsonl": `{"id": "no"}`,
 	})
-	for _, size := range []int64{1 << 20, 500} {
+	for _, size := range []int64{1 << 20, 700} {
 		connectortest.RunSource(t, connectortest.SourceConfig{
 			New: func(tb testing.TB, fs file.FS) dataset.Source { return open(tb, fs, dir, jsonl.Options{}, size) },
 			Resplit: []func(testing.TB) dataset.Source{
-				func(tb testing.TB) dataset.Source { return open(tb, file.Local{}, dir, jsonl.Options{}, 11) },
+				func(tb testing.TB) dataset.Source { return open(tb, file.Local{}, dir, jsonl.Options{}, 31) },
 				func(tb testing.TB) dataset.Source { return open(tb, file.Local{}, dir, jsonl.Options{}, 97) },
 				func(tb testing.TB) dataset.Source { return open(tb, file.Local{}, dir, jsonl.Options{}, 4096) },
 			},
-			Rows: 400 + 2 + 2 + 400 + 1,
+			Rows: 120 + 2 + 2 + 120 + 1,
 		})
 	}
 }

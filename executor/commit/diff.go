@@ -108,7 +108,7 @@ func stepName(s any) string {
 
 // show is a value in a diff, cut to a readable length.
 func show(v any) string {
-	raw, err := json.Marshal(v)
+	raw, err := Canonical(v)
 	if err != nil {
 		return fmt.Sprint(v)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -43,11 +44,32 @@ type unnest struct {
 	UnnestParams
 }
 
-var _ dataset.Spec = (*unnest)(nil)
+var (
+	_ dataset.Spec           = (*unnest)(nil)
+	_ dataset.Columner       = (*unnest)(nil)
+	_ dataset.FilterCommuter = (*unnest)(nil)
+)
 
 func (*unnest) Name() string { return "unnest" }
 
 func (u *unnest) Params() any { return u.UnnestParams }
+
+// Columns implements dataset.Columner. Columns that the input lacks come out of the struct.
+func (u *unnest) Columns(in *arrow.Schema, want []string) []string {
+	if want == nil {
+		return nil
+	}
+	need := []string{}
+	for _, c := range want {
+		if in.HasField(c) {
+			need = append(need, c)
+		}
+	}
+	return needed(need, u.Column)
+}
+
+// CommutesWithFilter implements dataset.FilterCommuter: the other columns are repeated as they are.
+func (u *unnest) CommutesWithFilter(columns []string) bool { return !slices.Contains(columns, u.Column) }
 
 func (u *unnest) Check(in []*arrow.Schema) (*arrow.Schema, error) {
 	s, err := one(in)

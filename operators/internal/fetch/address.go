@@ -70,7 +70,7 @@ func (e *PrivateError) Error() string {
 }
 
 // Class implements dataset.Classed.
-func (*PrivateError) Class() string { return "download: private address" }
+func (*PrivateError) Class() string { return "private address" }
 
 // refusePrivate is a net.Dialer's Control: it sees the address that is really dialled.
 func refusePrivate(_, address string, _ syscall.RawConn) error {

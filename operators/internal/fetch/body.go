@@ -21,7 +21,7 @@ func (e *SizeError) Error() string {
 }
 
 // Class implements dataset.Classed.
-func (*SizeError) Class() string { return "download: too large" }
+func (*SizeError) Class() string { return "too large" }
 
 const firstRoom = 64 << 10
 

@@ -179,8 +179,8 @@ func classify(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil && errors.Is(err, context.Canceled) {
 		err = c
 	}
-	if _, ok := errors.AsType[*PrivateError](err); ok {
-		return backoff.Permanent(withoutURL(err))
+	if p, ok := errors.AsType[*PrivateError](err); ok {
+		return backoff.Permanent(p)
 	}
 	if d, ok := errors.AsType[*net.DNSError](err); ok && d.IsNotFound {
 		return backoff.Permanent(fmt.Errorf("there is no host %q", d.Name))
@@ -196,7 +196,7 @@ func (e *StatusError) Error() string {
 }
 
 // Class implements dataset.Classed.
-func (e *StatusError) Class() string { return fmt.Sprintf("download: status %d", e.Code) }
+func (e *StatusError) Class() string { return fmt.Sprintf("status %d", e.Code) }
 
 // status turns an answer into an error that says whether and when to try again.
 func status(resp *http.Response) error {

@@ -69,7 +69,9 @@ func (u *unnest) Columns(in *arrow.Schema, want []string) []string {
 }
 
 // CommutesWithFilter implements dataset.FilterCommuter: the other columns are repeated as they are.
-func (u *unnest) CommutesWithFilter(columns []string) bool { return !slices.Contains(columns, u.Column) }
+func (u *unnest) CommutesWithFilter(columns []string) bool {
+	return !slices.Contains(columns, u.Column)
+}
 
 func (u *unnest) Check(in []*arrow.Schema) (*arrow.Schema, error) {
 	s, err := one(in)

@@ -54,6 +54,7 @@ type ChangedError struct {
 	Err error           // what the system said, if anything
 }
 
+// Error implements error.
 func (e *ChangedError) Error() string {
 	switch {
 	case e.Err != nil:

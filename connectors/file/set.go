@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 )
 
-// Set is the files that some patterns mean, in one file system. It is immutable and safe for concurrent use.
+// Set is the files that some patterns mean, in one file system. It is safe for concurrent use.
 //
 // Files come pattern by pattern, each pattern's in byte order of their paths. A file that several patterns match comes once, with the
 // first of them.
@@ -22,10 +22,11 @@ type Set struct {
 	fs       FS
 	patterns []dataset.Pattern
 	within   []string // extensions that are read of folders; nil: all
-	once     sync.Once
 	warned   sync.Once
-	resolved []resolved
-	err      error
+	mu       struct {
+		sync.Mutex
+		resolved []resolved
+	}
 }
 
 // resolved is one pattern after a look at what is there.
@@ -63,19 +64,24 @@ func (s *Set) FS() FS { return s.fs }
 // Patterns returns the patterns as typed.
 func (s *Set) Patterns() []dataset.Pattern { return s.patterns }
 
-// resolve looks up what each pattern means: a file, a folder or a glob.
+// resolve looks up what each pattern means: a file, a folder or a glob. Only success is remembered: a failure may be that of a context
+// that was cancelled.
 func (s *Set) resolve(ctx context.Context) ([]resolved, error) {
-	s.once.Do(func() {
-		for _, p := range s.patterns {
-			r, err := s.resolveOne(ctx, p)
-			if err != nil {
-				s.err = err
-				return
-			}
-			s.resolved = append(s.resolved, r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.resolved != nil {
+		return s.mu.resolved, nil
+	}
+	out := make([]resolved, 0, len(s.patterns))
+	for _, p := range s.patterns {
+		r, err := s.resolveOne(ctx, p)
+		if err != nil {
+			return nil, err
 		}
-	})
-	return s.resolved, s.err
+		out = append(out, r)
+	}
+	s.mu.resolved = out
+	return out, nil
 }
 
 func (s *Set) resolveOne(ctx context.Context, p dataset.Pattern) (resolved, error) {

@@ -20,6 +20,7 @@ type LineError struct {
 	class  string
 }
 
+// Error implements error.
 func (e *LineError) Error() string {
 	var s strings.Builder
 	if e.Line > 0 {

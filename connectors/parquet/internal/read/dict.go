@@ -25,10 +25,6 @@ type dictionary struct {
 	loaded  bool
 }
 
-func (d *dictionary) reset() {
-	d.n, d.size, d.offsets, d.loaded = 0, 0, d.offsets[:0], false
-}
-
 func (l *leaf) loadDictionary(h *meta.PageHeader, body []byte) error {
 	d := &l.dict
 	if d.loaded {

@@ -199,7 +199,13 @@ func (c *column) putBack(a arrow.Array, n int) {
 	p := c.pending
 	whole := array.NewSliceData(a.Data(), 0, int64(a.Len()))
 	defer whole.Release()
-	joined := array.NewData(whole.DataType(), a.Len()-n+p.Len(), whole.Buffers(), whole.Children(), array.UnknownNullCount, whole.Offset()+n)
+	nulls := array.UnknownNullCount
+	if bufs := whole.Buffers(); whole.DataType().ID() != arrow.NULL && (len(bufs) == 0 || bufs[0] == nil) {
+		nulls = 0
+	} else if whole.DataType().ID() == arrow.NULL {
+		nulls = a.Len() - n + p.Len()
+	}
+	joined := array.NewData(whole.DataType(), a.Len()-n+p.Len(), whole.Buffers(), whole.Children(), nulls, whole.Offset()+n)
 	if dict, ok := whole.Dictionary().(*array.Data); ok && dict != nil {
 		joined.SetDictionary(dict)
 	}

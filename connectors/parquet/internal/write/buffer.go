@@ -29,11 +29,10 @@ func (b *buffer) extend(n int) []byte {
 	return b.b[b.n-n : b.n : b.n]
 }
 
-func (b *buffer) append(p []byte)   { copy(b.extend(len(p)), p) }
-func (b *buffer) bytes() []byte     { return b.b[:b.n] }
-func (b *buffer) held() int64       { return int64(len(b.b)) }
-func (b *buffer) release()          { b.free(); b.n = 0 }
-func (b *buffer) appendByte(v byte) { b.extend(1)[0] = v }
+func (b *buffer) append(p []byte) { copy(b.extend(len(p)), p) }
+func (b *buffer) bytes() []byte   { return b.b[:b.n] }
+func (b *buffer) held() int64     { return int64(len(b.b)) }
+func (b *buffer) release()        { b.free(); b.n = 0 }
 
 func (b *buffer) free() {
 	if b.b != nil {

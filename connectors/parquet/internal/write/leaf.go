@@ -111,9 +111,6 @@ func (l *Leaf) Held() int64 {
 		int64(cap(l.idx))*4 + int64(cap(l.defs)+cap(l.reps))
 }
 
-// Pending is a rough size of what the row group takes in the file so far.
-func (l *Leaf) Pending() int64 { return int64(l.chunk.n + l.vals.n + l.dict.data.n + len(l.idx)) }
-
 // Release frees the memory of the leaf.
 func (l *Leaf) Release() {
 	l.dict.forget()

@@ -295,7 +295,7 @@ func TestReaderThatHasSeenEnough(t *testing.T) {
 func TestVersionExplainOps(t *testing.T) {
 	dir := events(t, 3)
 	for _, tt := range []struct{ args, want string }{
-		{"version", "sluice "}, {"ops", "where"}, {"ops resize", "resize SIZE"}, {"explain events.jsonl", "jsonl"},
+		{"version", "\njpeg"}, {"ops", "where"}, {"ops resize", "resize SIZE"}, {"explain events.jsonl", "jsonl"},
 	} {
 		stdout, stderr, code := run(t, dir, "", strings.Fields(tt.args)...)
 		if code != 0 || stderr != "" || !strings.Contains(stdout, tt.want) {

@@ -1,6 +1,9 @@
 package imaging
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // maxExifEntries bounds the first directory of an EXIF block; real ones have some twenty.
 const maxExifEntries = 1024
@@ -45,3 +48,17 @@ func exifOrientation(tiff []byte) int {
 	}
 	return 0
 }
+
+// webpOrientation reads the EXIF chunk of an extended WebP file; some writers keep the prefix that JPEG needs.
+func webpOrientation(data []byte) (o int) {
+	walkRIFF(data, func(kind string, body []byte) bool {
+		if kind == "EXIF" {
+			o = exifOrientation(bytes.TrimPrefix(body, []byte("Exif\x00\x00")))
+		}
+		return kind != "EXIF"
+	})
+	return o
+}
+
+// pngOrientation reads the eXIf chunk before the pixels.
+func pngOrientation(data []byte) int { return exifOrientation(pngChunk(data, "eXIf")) }

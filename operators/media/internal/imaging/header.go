@@ -78,18 +78,25 @@ func (h *Header) size(data []byte) (w, ht int, err error) {
 			return frame.canvasW, frame.canvasH, nil
 		}
 		h.icc = webpProfile(data)
+		h.orient(webpOrientation(data))
 	case PNG:
 		h.icc = pngProfile(data)
+		h.orient(pngOrientation(data))
 	case TIFF:
-		if o := exifOrientation(data); o != 0 {
-			h.Orientation = o
-		}
+		h.orient(exifOrientation(data))
 	}
 	cfg, err := decodeConfig(h.Format, data)
 	if err != nil {
 		return 0, 0, classify(h.Format, len(data), err)
 	}
 	return cfg.Width, cfg.Height, nil
+}
+
+// orient takes over an orientation that was found; 0 means that none was.
+func (h *Header) orient(o int) {
+	if o != 0 {
+		h.Orientation = o
+	}
 }
 
 func decodeConfig(f Format, data []byte) (image.Config, error) {

@@ -80,6 +80,14 @@ func appendJPEGProfile(dst, jpeg, profile []byte) []byte {
 
 // pngProfile finds the iCCP chunk before the pixels.
 func pngProfile(data []byte) []byte {
+	if c := pngChunk(data, "iCCP"); c != nil {
+		return inflateProfile(c)
+	}
+	return nil
+}
+
+// pngChunk returns the first chunk of a kind before the pixels, or nil.
+func pngChunk(data []byte, want string) []byte {
 	pos := 8
 	for range maxSegments {
 		if pos+12 > len(data) {
@@ -90,8 +98,8 @@ func pngProfile(data []byte) []byte {
 		if kind == "IDAT" || n > int64(len(data)-pos-12) {
 			return nil
 		}
-		if kind == "iCCP" {
-			return inflateProfile(data[pos+8 : pos+8+int(n)])
+		if kind == want {
+			return data[pos+8 : pos+8+int(n)]
 		}
 		pos += int(n) + 12
 	}

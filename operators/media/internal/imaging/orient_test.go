@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/jpeg"
+	"image/png"
 	"testing"
 )
 
@@ -170,3 +172,35 @@ func TestTurnsAreTheTableOfTheStandard(t *testing.T) {
 }
 
 func packRGBA(m *image.RGBA) []byte { return m.Pix }
+
+func TestOrientationOfOtherFormats(t *testing.T) {
+	w := NewWorker()
+	defer w.Close()
+	tiff := exifBlock(6, binary.BigEndian)[10:]
+	var buf bytes.Buffer
+	if err := png.Encode(&buf, scene(30, 20)); err != nil {
+		t.Fatal(err)
+	}
+	chunk := append([]byte("eXIf"), tiff...)
+	file := append([]byte(nil), buf.Bytes()[:33]...)
+	file = binary.BigEndian.AppendUint32(file, uint32(len(tiff)))
+	file = binary.BigEndian.AppendUint32(append(file, chunk...), crc32.ChecksumIEEE(chunk))
+	file = append(file, buf.Bytes()[33:]...)
+	if m := pixels(t, w, file); m.W != 20 || m.H != 30 {
+		t.Errorf("png: %dx%d, want 20x30", m.W, m.H)
+	}
+
+	still := photo(t, "gravel.webp")
+	out := append([]byte("RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x08\x00\x00\x00\xff\x01\x00\xff\x01\x00"), still[12:]...)
+	exif := append([]byte("Exif\x00\x00"), tiff...)
+	out = binary.LittleEndian.AppendUint32(append(out, "EXIF"...), uint32(len(exif)))
+	out = append(out, exif...)
+	binary.LittleEndian.PutUint32(out[4:], uint32(len(out)-8))
+	if h, err := ReadHeader(out, DefaultLimits); err != nil || h.Orientation != 6 {
+		t.Errorf("webp: orientation %d, %v; want 6", h.Orientation, err)
+	}
+	plain := pixels(t, w, still)
+	if turned := pixels(t, w, out); !bytes.Equal(turned.Pix[0][:3], plain.Pix[0][511*plain.Stride[0]:][:3]) {
+		t.Error("webp: the first pixel is not that of the lower left corner")
+	}
+}

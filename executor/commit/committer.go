@@ -59,7 +59,7 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 		if err != nil {
 			return err
 		}
-		if g.class == deferred {
+		if g.late {
 			later = append(later, parts...)
 			continue
 		}

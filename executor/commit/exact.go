@@ -141,26 +141,58 @@ func (m *Manager) newOrigin(b *block.Block, class, row int) bool {
 
 func (m *Manager) noteOrigin(b *block.Block, class, row int) { m.mu.origins[class] = originOf(b, row) }
 
-// bindExact binds a token to g; if it is bound already, to g from the first of its rows in part on.
+// bindExact binds a token to g; if it is bound already, to g from the first of its rows in part on. A cut is right only if the rows
+// of a token come in the order of their positions. Where they do not (a dataset united with itself) nothing more is committed before
+// the end: no generation that has rows of an undrained token is committed yet, so that is always possible.
 func (m *Manager) bindExact(t *block.Token, g *generation, part *block.Block) error {
 	bd := m.binding(t)
-	switch {
-	case bd == nil:
+	if bd == nil {
 		return errNoState
+	}
+	first, last, err := rowsOf(t, part)
+	if err != nil {
+		return err
+	}
+	if bd.high.file == first.file && first.pos < bd.high.pos || last.file == first.file && last.pos < first.pos {
+		m.postpone()
+	}
+	bd.high = last
+	switch {
 	case bd.gen == nil:
 		bd.gen = g
 		g.live++
 	case bd.last() != g:
-		find := rowTokens(part)
-		for i := range part.NumRows() {
-			if find(i) == t {
-				id := part.Identity().At(i)
-				bd.more = append(bd.more, cut{g, id.File, id.Position})
-				g.live++
-				return nil
-			}
-		}
-		return errLostCut
+		bd.more = append(bd.more, cut{g, first.file, first.pos})
+		g.live++
 	}
 	return nil
+}
+
+// postpone makes all generations that are not ready, and all later ones, commit at the end. The lock is held.
+func (m *Manager) postpone() {
+	m.mu.postponed = true
+	for g := range m.mu.open {
+		g.late = true
+	}
+}
+
+// rowsOf returns where the first and the last row of a token in part come from.
+func rowsOf(t *block.Token, part *block.Block) (first, last origin, err error) {
+	tokens := 0
+	part.Tokens(func(*block.Token, int64) { tokens++ })
+	if tokens == 1 {
+		return originOf(part, 0), originOf(part, part.NumRows()-1), nil
+	}
+	find := rowTokens(part)
+	for i := range part.NumRows() {
+		if find(i) == t {
+			if last = originOf(part, i); first.file == nil {
+				first = last
+			}
+		}
+	}
+	if first.file == nil {
+		err = errNoToken
+	}
+	return first, last, err
 }

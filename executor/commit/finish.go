@@ -151,9 +151,10 @@ func (m *Manager) manifest(parts []dataset.Receipt, replaces bool) *Manifest {
 	out.Full, out.Kept = m.chain.full(replaces)
 	m.in.Lock()
 	defer m.in.Unlock()
-	out.NextOrdinal = m.in.next
-	for _, source := range slices.Sorted(maps.Keys(m.in.digests)) {
-		out.Inputs = append(out.Inputs, m.in.digests[source].sum())
+	out.NextOrdinal = m.in.base
+	for _, id := range slices.Sorted(maps.Keys(m.in.sources)) {
+		out.NextOrdinal = max(out.NextOrdinal, m.in.sources[id].next)
+		out.Inputs = append(out.Inputs, m.in.sources[id].digest.sum())
 	}
 	return out
 }

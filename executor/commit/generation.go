@@ -27,6 +27,7 @@ type generation struct {
 	busy   int   // calls of Write that are at work on it
 	rows   int64 // arrived, for the cuts of exact runs
 	full   bool  // exact runs: to be cut before the next row of another origin
+	late   bool  // its record is written at the end of the run
 	done   spans
 	parts  map[partKey]*openPart
 	ready  []dataset.Receipt // parts that were closed early
@@ -53,6 +54,7 @@ func (m *Manager) current(class int) *generation {
 	}
 	m.mu.generations++
 	g := &generation{id: m.mu.generations, class: class, opened: m.cfg.Now(), parts: map[partKey]*openPart{}}
+	g.late = class == deferred || m.mu.postponed
 	m.mu.current[class] = g
 	m.mu.open[g] = true
 	return g
@@ -112,7 +114,7 @@ func (m *Manager) Drained(t *block.Token) {
 		}
 		return
 	}
-	if b.gen.class == eager && !b.share(t.Ranges, func(g *generation, r block.Range) { m.record(g, r) }) {
+	if !b.gen.late && !b.share(t.Ranges, func(g *generation, r block.Range) { m.record(g, r) }) {
 		m.failLocked(errLostCut)
 	}
 	b.gen.live--
@@ -126,7 +128,7 @@ func (m *Manager) Drained(t *block.Token) {
 // record adds ranges to what a generation holds. The lock is held.
 func (m *Manager) record(g *generation, ranges ...block.Range) {
 	for _, r := range ranges {
-		g.done.add(span{source: r.File.Source, ordinal: r.File.Ordinal + m.shift.Load(), files: 1, first: r.First, end: r.End})
+		g.done.add(span{source: r.File.Source, ordinal: r.File.Ordinal + m.mu.shift[r.File.Source], files: 1, first: r.First, end: r.End})
 	}
 }
 

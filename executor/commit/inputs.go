@@ -21,29 +21,51 @@ type Input struct {
 	File   dataset.FileRef
 }
 
-// ListInputs lists the files of sources one after the other; Source is the index in sources. They must be the sources that the run
-// reads (after pruning), numbered as in block.File.
+// NumberedSource is a source under the id that its files have as block.File.Source.
+type NumberedSource struct {
+	ID     uint32
+	Source dataset.Source
+}
+
+// ListInputs lists the files of sources one after the other, with their indices as ids.
 func ListInputs(ctx context.Context, sources []dataset.Source) iter.Seq2[Input, error] {
+	numbered := make([]NumberedSource, len(sources))
+	for i, s := range sources {
+		numbered[i] = NumberedSource{uint32(i), s}
+	}
+	return ListNumbered(ctx, numbered)
+}
+
+// ListNumbered lists the files of sources one after the other. They must be the sources that the run reads (after projection and
+// pruning), under the ids that the run gives to Split.
+func ListNumbered(ctx context.Context, sources []NumberedSource) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
-		for i, src := range sources {
-			var last dataset.FileRef
-			for s, err := range src.Splits(ctx, dataset.Cursor{}) {
-				if err != nil {
-					yield(Input{}, err)
-					return
-				}
-				for _, r := range s.Ranges {
-					if sameRef(r.File, last) {
-						continue
-					}
-					last = r.File
-					if !yield(Input{uint32(i), r.File}, nil) {
-						return
-					}
-				}
+		for _, src := range sources {
+			if !listFiles(ctx, src, yield) {
+				return
 			}
 		}
 	}
+}
+
+func listFiles(ctx context.Context, src NumberedSource, yield func(Input, error) bool) bool {
+	var last dataset.FileRef
+	for s, err := range src.Source.Splits(ctx, dataset.Cursor{}) {
+		if err != nil {
+			yield(Input{}, err)
+			return false
+		}
+		for _, r := range s.Ranges {
+			if sameRef(r.File, last) {
+				continue
+			}
+			last = r.File
+			if !yield(Input{src.ID, r.File}, nil) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func sameRef(a, b dataset.FileRef) bool {

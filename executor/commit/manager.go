@@ -13,9 +13,10 @@ import (
 )
 
 var (
-	errLostCut = errors.New("internal error in commit: a cut lies outside the ranges of its token")
-	errNoState = errors.New("internal error in commit: a token has no state of package commit")
-	errNoToken = errors.New("internal error in commit: a row of a block belongs to none of its tokens")
+	errLostCut   = errors.New("internal error in commit: a cut lies outside the ranges of its token")
+	errNoState   = errors.New("internal error in commit: a token has no state of package commit")
+	errNumbering = errors.New("internal error in commit: the files of a source were numbered by this sink and by another one")
+	errNoToken   = errors.New("internal error in commit: a row of a block belongs to none of its tokens")
 )
 
 // Manager commits the rows of one sink. Split, Listed, Drained and Tick may be called from any goroutine; Write from one goroutine a
@@ -34,7 +35,6 @@ type Manager struct {
 	foreign []dataset.Receipt // to be removed by an overwrite, with what was live
 	seq     atomic.Uint64
 	rows    atomic.Uint64 // that arrived, where partitioned
-	shift   atomic.Uint64 // added to ordinals that another sink's manager gave out
 	wake    chan struct{}
 	stop    context.CancelFunc
 	worker  sync.WaitGroup
@@ -43,6 +43,7 @@ type Manager struct {
 		sync.Mutex
 		err         error // first failure: nothing is committed after it
 		ended       bool
+		postponed   bool // exact runs: nothing more is committed before the end
 		generations uint64
 		current     [classes]*generation
 		open        map[*generation]bool // neither ready nor committed
@@ -54,18 +55,24 @@ type Manager struct {
 		plain       []dataset.Writer // of a sink that cannot commit, by lane
 		committed   []dataset.Receipt
 		deferred    []dataset.Receipt
-		recorded    int  // generation records that were begun
-		finishing   bool // the finish record was begun
+		shift       map[uint32]uint64 // by source: added to ordinals that another sink's manager gave out
+		recorded    int               // generation records that were begun
+		finishing   bool              // the finish record was begun
 	}
 
 	in struct {
 		sync.Mutex
-		next    uint64 // next file ordinal
-		last    map[uint32]lastFile
-		digests map[uint32]*inputDigest
-		adopts  bool // another manager gives the identities
-		any     bool
+		base    uint64 // first ordinal of the run, of every source
+		sources map[uint32]*sourceState
 	}
+}
+
+// sourceState is what the journal knows of one source. Its calls of Split do not overlap.
+type sourceState struct {
+	adopts bool   // another manager gives the identities
+	next   uint64 // file ordinal
+	last   lastFile
+	digest *inputDigest
 }
 
 // lastFile is the file that was journaled last of a source: splits of one file follow each other.
@@ -80,8 +87,8 @@ func newManager(cfg Config) (*Manager, error) {
 	m.mu.open = map[*generation]bool{}
 	m.mu.progress = make(chan struct{})
 	m.mu.lanes = make([][]*openPart, cfg.Lanes)
-	m.in.last = map[uint32]lastFile{}
-	m.in.digests = map[uint32]*inputDigest{}
+	m.in.sources = map[uint32]*sourceState{}
+	m.mu.shift = map[uint32]uint64{}
 	if p, ok := cfg.Sink.(dataset.Partitioned); ok {
 		for _, name := range p.PartitionBy() {
 			i, err := dataset.FieldIndex(cfg.Schema, name)
@@ -102,7 +109,7 @@ func (m *Manager) begin(ctx context.Context, p *preparation, kind DecisionKind, 
 		m.number = last.Number + 1
 		if kind == Append {
 			m.seq.Store(last.NextSeq)
-			m.in.next = last.NextOrdinal
+			m.in.base = last.NextOrdinal
 		}
 	}
 	log, err := openRunLog(ctx, m.store, m.cfg.Run, 1, 0, logPoint{})
@@ -111,7 +118,7 @@ func (m *Manager) begin(ctx context.Context, p *preparation, kind DecisionKind, 
 	}
 	m.log = log
 	if err := m.append(kindBegin, beginRecord{Mode: string(kind), Fingerprint: Fingerprint(m.cfg.Plan), Plan: m.cfg.Plan,
-		Schema: schemaLines(m.cfg.Schema), Previous: m.number - 1, FirstOrdinal: m.in.next, FirstSeq: m.seq.Load(),
+		Schema: schemaLines(m.cfg.Schema), Previous: m.number - 1, FirstOrdinal: m.in.base, FirstSeq: m.seq.Load(),
 		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends}); err != nil {
 		return errors.Join(err, log.close(), removeLog(ctx, m.store, m.cfg.Run))
 	}
@@ -123,7 +130,7 @@ func (m *Manager) begin(ctx context.Context, p *preparation, kind DecisionKind, 
 }
 
 // Split journals a split before it is opened, and sets the identities of its ranges. Where another manager of the run has set them
-// already they are kept, and journaled under ordinals of this target's own.
+// already they are kept, and journaled under ordinals of this target's own. Calls for one source must not overlap.
 func (m *Manager) Split(_ context.Context, source uint32, s *dataset.Split) error {
 	m.in.Lock()
 	defer m.in.Unlock()
@@ -131,7 +138,7 @@ func (m *Manager) Split(_ context.Context, source uint32, s *dataset.Split) erro
 	for i := range s.Ranges {
 		var err error
 		if ordinals[i], err = m.identify(source, &s.Ranges[i]); err != nil {
-			return err
+			return m.fail(err)
 		}
 	}
 	if m.target == nil {
@@ -143,49 +150,50 @@ func (m *Manager) Split(_ context.Context, source uint32, s *dataset.Split) erro
 	return nil
 }
 
-// identify sets the identity of a range and returns the ordinal of its file in this target.
+// source returns the state of a source. The journal's lock is held.
+func (m *Manager) source(id uint32) *sourceState {
+	s := m.in.sources[id]
+	if s == nil {
+		s = &sourceState{next: m.in.base, digest: newDigest(id)}
+		m.in.sources[id] = s
+	}
+	return s
+}
+
+// identify sets the identity of a range and returns the ordinal of its file in this target. Ordinals count up for each source by
+// itself, from one that the chain has not used for any.
 func (m *Manager) identify(source uint32, r *dataset.SplitRange) (uint64, error) {
-	adopts := r.ID != nil
-	if !m.in.any {
-		m.in.any, m.in.adopts = true, adopts
-		if adopts {
-			m.shift.Store(m.in.next)
-		}
+	s, adopts := m.source(source), r.ID != nil
+	if s.last.id == nil && adopts {
+		s.adopts = true
+		m.mu.Lock()
+		m.mu.shift[source] = m.in.base
+		m.mu.Unlock()
 	}
-	if adopts != m.in.adopts {
-		return 0, m.fail(errors.New("internal error in commit: some files were numbered by another sink and some were not"))
+	if adopts != s.adopts || adopts && r.ID.Source != source {
+		return 0, errNumbering
 	}
-	last, known := m.in.last[source]
-	if known && sameRef(last.ref, r.File) && (!adopts || r.ID == last.id) {
-		r.ID = last.id
-		return last.ordinal, nil
+	if s.last.id != nil && sameRef(s.last.ref, r.File) && (!adopts || r.ID == s.last.id) {
+		r.ID = s.last.id
+		return s.last.ordinal, nil
 	}
+	ordinal := s.next
 	if adopts {
-		last.ordinal = r.ID.Ordinal + m.shift.Load()
-		m.in.next = max(m.in.next, last.ordinal+1)
+		ordinal = r.ID.Ordinal + m.in.base
 	} else {
-		last.ordinal = m.in.next
-		m.in.next++
-		r.ID = &block.File{Source: source, Ordinal: last.ordinal, Path: r.File.Path}
+		r.ID = &block.File{Source: source, Ordinal: ordinal, Path: r.File.Path}
 	}
-	m.in.last[source] = lastFile{r.File, r.ID, last.ordinal}
-	d := m.in.digests[source]
-	if d == nil {
-		d = newDigest(source)
-		m.in.digests[source] = d
-	}
-	d.add(r.File)
-	return last.ordinal, nil
+	s.next = max(s.next, ordinal+1)
+	s.last = lastFile{r.File, r.ID, ordinal}
+	s.digest.add(r.File)
+	return ordinal, nil
 }
 
 // Listed tells that the listing of a source was read to its end.
 func (m *Manager) Listed(source uint32) error {
 	m.in.Lock()
 	defer m.in.Unlock()
-	if m.in.digests[source] == nil {
-		m.in.digests[source] = newDigest(source)
-	}
-	m.in.digests[source].Listed = true
+	m.source(source).digest.Listed = true
 	if m.target == nil {
 		return nil
 	}

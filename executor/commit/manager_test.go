@@ -211,6 +211,63 @@ func TestSeveralSinks(t *testing.T) {
 	}
 }
 
+// TestSinksOfDifferentSources: of two sinks one reads a source that the other does not.
+func TestSinksOfDifferentSources(t *testing.T) {
+	one, two := config(t, world{Path: t.TempDir() + "/a/"}), config(t, world{Path: t.TempDir() + "/b/"})
+	two.Index = 1
+	a, _, err := commit.Prepare(t.Context(), one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := commit.Prepare(t.Context(), two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := dataset.Split{Ranges: []dataset.SplitRange{{File: files(1, 1)[0].ref(), End: 1}}}
+	only := dataset.Split{Ranges: []dataset.SplitRange{{File: files(2, 1)[1].ref(), End: 1}}}
+	if err := errors.Join(a.Split(t.Context(), 0, &both), b.Split(t.Context(), 0, &both), b.Split(t.Context(), 1, &only)); err != nil {
+		t.Error(err)
+	}
+	if both.Ranges[0].ID.Source != 0 || only.Ranges[0].ID.Source != 1 {
+		t.Errorf("identities %+v, %+v", both.Ranges[0].ID, only.Ranges[0].ID)
+	}
+	if err := b.Split(t.Context(), 0, &dataset.Split{Ranges: []dataset.SplitRange{{File: files(3, 1)[2].ref(), End: 1}}}); err == nil {
+		t.Error("a source that is numbered twice is no error")
+	}
+	if err := errors.Join(a.Abort(t.Context()), b.Abort(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDisorder: where the rows of a range come out of order in an exact run, its cuts would be wrong, so nothing commits before the
+// end; what was committed before stays.
+func TestDisorder(t *testing.T) {
+	w := world{Path: t.TempDir() + "/out/", Exact: true}
+	b := newBench(t, config(t, w))
+	early := b.block(0, 10)
+	b.write(0, early)
+	early.Release()
+	if err := b.managers[0].Checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	blk := b.block(10, 10)
+	tail, head := blk.Slice(5, 5), blk.Slice(0, 5)
+	b.write(0, tail)
+	b.write(0, head)
+	for _, x := range []*block.Block{blk, tail, head} {
+		x.Release()
+	}
+	if err := b.managers[0].Checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l := logged(t, w); len(l.Parts) != 1 || len(l.Spans) != 1 || l.Spans[0].End != 10 {
+		t.Errorf("logged %+v", l)
+	}
+	if r, err := b.managers[0].Finish(t.Context(), b.rt); err != nil || r.Rows != 20 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // TestCheckpointKeeps: an interrupted run keeps what has drained, and the next one says that it began anew.
 func TestCheckpointKeeps(t *testing.T) {
 	w := world{Path: t.TempDir() + "/out/", Files: files(2, 30), Keep: 7}

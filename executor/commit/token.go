@@ -37,6 +37,7 @@ func NewToken(ranges []block.Range, managers []*Manager) *block.Token {
 type binding struct {
 	gen  *generation // of the first row; nil until one arrived
 	more []cut       // where later generations begin, in an exact run; else empty
+	high origin      // of its last row that arrived, in an exact run
 }
 
 // cut is the position from which on a token's rows belong to the next generation.

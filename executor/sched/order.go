@@ -45,8 +45,8 @@ func (o *order) buffer(t *task, items []Item) {
 	}
 }
 
-// orderRoom is what one task may buffer: a block, or the memory it was granted.
-func (m *Machine) orderRoom(t *task) int64 { return max(m.cfg.BlockBytes, t.granted) }
+// orderRoom is what one task may buffer: a block, or the memory it was granted to begin with.
+func (m *Machine) orderRoom(t *task) int64 { return max(m.cfg.BlockBytes, t.begunWith) }
 
 // finishOrdered marks t done and passes on everything that waited for it only.
 func (m *Machine) finishOrdered(t *task) {

@@ -3,7 +3,7 @@ package sched
 import "slices"
 
 func (c *checker) onStart(s *mStage, f *Effect) {
-	t := &mTask{id: f.Task, s: s, kind: f.TaskKind, port: -1, worker: f.Worker, granted: f.Bytes}
+	t := &mTask{id: f.Task, s: s, kind: f.TaskKind, port: -1, worker: f.Worker, granted: f.Bytes, begunWith: f.Bytes}
 	if c.tasks[f.Task] != nil {
 		c.x.failf("protocol", "task number %d is in use", f.Task)
 	}
@@ -251,7 +251,8 @@ func (c *checker) taskTruth(ti *TaskInfo, memoryAhead int) {
 			ok = t.want > c.roomAtLeast(t.s, 0)
 		}
 	case "async":
-		ok = c.x.m.stages[t.s.id].workers[t.worker].inFlight > 0
+		w := &c.x.m.stages[t.s.id].workers[t.worker]
+		ok = w.inFlight > 0 && w.ready == 0
 	case "retry", "blocking":
 		ok = t.state == waitRetry || t.state == waitOutside
 	default:
@@ -269,11 +270,11 @@ func (c *checker) atEnd() {
 		x.failf("no deadlock", "nothing is left to happen and the run has not ended:%s", c.stuck())
 		return
 	}
-	if h := x.m.budget.Held(); h != 0 {
-		x.failf("budget", "%d bytes are held after the end", h)
-	}
 	if c.live != 0 {
 		x.failf("claims", "%d blocks were never released", c.live)
+	}
+	if h := x.m.budget.Held(); h != 0 {
+		x.failf("budget", "%d bytes are held after the end", h)
 	}
 	for s, left := range x.led.sinks {
 		if len(left) > 0 {

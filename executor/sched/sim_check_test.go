@@ -86,7 +86,7 @@ func (c *checker) beforeTask(ev *Event, t *mTask) {
 		switch {
 		case t.s.dead:
 		case t.s.c.Ordered && !c.oldest(t):
-			if t.bufN > max(c.x.m.cfg.BlockBytes, t.granted) {
+			if t.bufN > max(c.x.m.cfg.BlockBytes, t.begunWith) {
 				c.parkDue = t
 			}
 		case c.blocked(t.s):

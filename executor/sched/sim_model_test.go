@@ -65,17 +65,18 @@ type outRef2 struct {
 }
 
 type mTask struct {
-	id      TaskID
-	s       *mStage
-	kind    TaskKind
-	port    int
-	worker  WorkerID
-	state   taskState
-	granted int64
-	want    int64
-	buf     []Item
-	bufN    int64
-	done    bool
+	id        TaskID
+	s         *mStage
+	kind      TaskKind
+	port      int
+	worker    WorkerID
+	state     taskState
+	granted   int64
+	begunWith int64
+	want      int64
+	buf       []Item
+	bufN      int64
+	done      bool
 }
 
 func (c *checker) oldest(t *mTask) bool {

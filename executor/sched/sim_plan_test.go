@@ -240,7 +240,7 @@ func (g *gen) sizes() {
 	least := int64(len(p.cfg.Stages))*512<<10 + fixed
 	p.cfg.BudgetBytes = least + least*int64(r.IntN(20))*int64(r.IntN(2))
 	if r.IntN(2) == 0 {
-		p.cfg.BlockBytes = int64(64+r.IntN(512)) << 10
+		p.cfg.BlockBytes = int64(16+r.IntN(16)) << (10 + r.IntN(5))
 	}
 	p.rowBytes = int64(100) << r.IntN(10)
 	p.big = r.IntN(4) == 0

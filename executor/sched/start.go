@@ -42,7 +42,7 @@ func (m *Machine) openWorker(s *stage) WorkerID {
 func (m *Machine) start(s *stage, kind TaskKind, w WorkerID, n int) {
 	t := m.newTask()
 	t.stage, t.worker, t.kind, t.port = s, w, kind, -1
-	t.granted, t.want, t.others, t.started = 0, 0, 0, m.now
+	t.granted, t.begunWith, t.want, t.others, t.started = 0, 0, 0, 0, m.now
 	t.inBytes, t.inRows, t.outBytes, t.outRows = 0, 0, 0, 0
 	if kind != TaskPartition {
 		s.unlink(w)
@@ -60,7 +60,7 @@ func (m *Machine) start(s *stage, kind TaskKind, w WorkerID, n int) {
 	}
 	grant := min(m.predictFor(s, t)+disk, m.room(s, oldest))
 	if grant > 0 && m.take(s, grant, oldest) {
-		t.granted = grant
+		t.granted, t.begunWith = grant, grant
 		m.peaks(s)
 	} else {
 		grant = 0

@@ -45,10 +45,11 @@ type task struct {
 	state  taskState
 	reason string // of EvBlock
 
-	serial  int64 // of an ordered stage
-	want    int64 // bytes asked for
-	granted int64 // all bytes granted for it
-	until   int64
+	serial    int64 // of an ordered stage
+	want      int64 // bytes asked for
+	granted   int64 // all bytes granted for it
+	begunWith int64 // of these, with its start
+	until     int64
 
 	since   int64 // when the state began
 	started int64

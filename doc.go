@@ -13,5 +13,5 @@
 // A Dataset is lazy and immutable; nothing runs until Run, Blocks, Rows, Take, Count, Schema or Explain. This package only wires: operators are
 // in operators, formats in connectors, the engine in executor.
 //
-// Read session.go first, then dataset.go.
+// Read session.go first, then dataset.go; source.go, sink.go, terminal.go and functions.go are the ways in and out.
 package sluice

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/sluice-data/sluice/connectors/all"
 	"github.com/sluice-data/sluice/dataset"
@@ -14,46 +13,19 @@ import (
 	"github.com/sluice-data/sluice/operators/relational"
 )
 
-// Session is what datasets run on: a registry of everything known by name, and a runner. It is safe for concurrent use.
+// Session is what datasets run on: a registry of everything known by name, and a runner. It is safe for concurrent use; each run may use the
+// whole memory budget.
 type Session struct {
 	reg   *dataset.Registry
 	local *executor.Local
-	opts  dataset.Options
+	run   runConfig
 }
-
-// Option changes how a session is opened.
-type Option func(*config)
-
-type config struct {
-	exec executor.Config
-	opts dataset.Options
-}
-
-// WithMemory sets the memory budget in bytes. The default is 60 % of the smaller of the container's limit and the machine's memory.
-func WithMemory(bytes int64) Option { return func(c *config) { c.exec.MemoryBytes = bytes } }
-
-// WithParallel sets how many tasks compute at the same time. The default is GOMAXPROCS.
-func WithParallel(n int) Option { return func(c *config) { c.exec.Parallel = n } }
-
-// WithTempDir sets where data is spilled and how much of it there may be, in bytes (0: no limit).
-func WithTempDir(dir string, limit int64) Option {
-	return func(c *config) { c.exec.TempDir, c.exec.TempLimit = dir, limit }
-}
-
-// WithLogger sets where rare events are logged. The default is nowhere.
-func WithLogger(l *slog.Logger) Option { return func(c *config) { c.exec.Logger = l } }
-
-// WithOptions sets the options that runs of this session start from.
-func WithOptions(o dataset.Options) Option { return func(c *config) { c.opts = o } }
-
-// WithWatch has f called once for each run, with a look into it.
-func WithWatch(f func(executor.Watcher)) Option { return func(c *config) { c.exec.Watch = f } }
 
 // Open opens a session on this machine. Close it when done.
 func Open(_ context.Context, opts ...Option) (*Session, error) {
 	var c config
 	for _, o := range opts {
-		o(&c)
+		o.open(&c)
 	}
 	if c.exec.MemoryBytes == 0 {
 		c.exec.MemoryBytes = executor.DefaultMemory()
@@ -66,39 +38,62 @@ func Open(_ context.Context, opts ...Option) (*Session, error) {
 	if err := errors.Join(operators.Register(reg), relational.Register(reg), media.Register(reg), all.Register(reg)); err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
-	return &Session{reg: reg, local: local, opts: c.opts}, nil
+	return &Session{reg: reg, local: local, run: c.run}, nil
+}
+
+// With returns a session with other options for runs, on the same machine and memory. Only the session that was opened is closed.
+func (s *Session) With(opts ...RunOption) *Session {
+	t := *s
+	t.run = s.run.with(opts)
+	return &t
 }
 
 // Close frees what the session holds. Runs must have ended.
 func (s *Session) Close() error { return s.local.Close() }
 
-// Registry returns everything the session knows by name.
+// Registry returns everything the session knows by name. What is added to it, before the session is used, is found by Step, Read, Write
+// and pipeline strings.
 func (s *Session) Registry() *dataset.Registry { return s.reg }
 
 // Runner returns what datasets of this session run on.
 func (s *Session) Runner() dataset.Runner { return s.local }
 
 // Options returns the options that runs start from.
-func (s *Session) Options() dataset.Options { return s.opts }
+func (s *Session) Options() dataset.Options { return s.run.Options }
+
+// Run runs several outputs at once, with the options of the session. Steps they share run once.
+func (s *Session) Run(ctx context.Context, outs ...Output) (*dataset.Report, error) {
+	inner := make([]dataset.Output, len(outs))
+	for i, o := range outs {
+		if o.s != nil && o.s.local != s.local {
+			return nil, dataset.Usagef("run outputs: output %d was made by another session; open one session for all of them", i+1)
+		}
+		inner[i] = o.out
+	}
+	return s.drain(ctx, s.run, inner...)
+}
+
+func (s *Session) drain(ctx context.Context, c runConfig, outs ...dataset.Output) (*dataset.Report, error) {
+	p, err := dataset.NewPlan(c.Options, outs...)
+	if err != nil {
+		return nil, err
+	}
+	defer c.keep(p)
+	return p.Report, dataset.Drain(ctx, s.local, p)
+}
+
+// keep copies the report to where the caller wants it.
+func (r runConfig) keep(p *dataset.Plan) {
+	if r.report != nil {
+		*r.report = *p.Report
+	}
+}
 
 // Explain prints the logical plan of outputs and the stages they are compiled to.
 func (s *Session) Explain(ctx context.Context, outs ...dataset.Output) (string, error) {
-	p, err := dataset.NewPlan(s.opts, outs...)
+	p, err := dataset.NewPlan(s.run.Options, outs...)
 	if err != nil {
 		return "", err
 	}
 	return s.local.Explain(ctx, p)
-}
-
-// Run runs several outputs at once. Steps they share run once.
-func (s *Session) Run(ctx context.Context, outs ...Output) (*dataset.Report, error) {
-	inner := make([]dataset.Output, len(outs))
-	for i, o := range outs {
-		inner[i] = o.out
-	}
-	p, err := dataset.NewPlan(s.opts, inner...)
-	if err != nil {
-		return nil, err
-	}
-	return p.Report, dataset.Drain(ctx, s.local, p)
 }

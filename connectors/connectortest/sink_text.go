@@ -61,7 +61,7 @@ func (e *textEncoder) Write(_ context.Context, b *block.Block) error {
 			if c > 0 {
 				line = append(line, '\t')
 			}
-			line = append(line, b.Column(c).ValueStr(i)...)
+			line = append(line, storage(b.Column(c)).ValueStr(i)...)
 		}
 		if err := e.put(append(line, '\n')); err != nil {
 			return err

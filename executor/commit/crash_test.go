@@ -157,7 +157,7 @@ func TestKillWhileReplacing(t *testing.T) {
 // TestKillAtRandom kills runs from outside, several times, before one is left to end.
 func TestKillAtRandom(t *testing.T) {
 	kills := 0
-	rounds := 4
+	rounds := 3
 	if testing.Short() {
 		rounds = 2
 	}

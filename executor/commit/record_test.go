@@ -176,6 +176,38 @@ func TestSegments(t *testing.T) {
 	}
 }
 
+// TestRotation: a log of many segments reads as one, from each of which something is left out in turn.
+func TestRotation(t *testing.T) {
+	s := memStorage{}
+	l, err := openRunLog(t.Context(), s, "r1", 1, 0, logPoint{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.limit = 200
+	var want []seen
+	for i := range 40 {
+		p := fmt.Sprintf("record %d of a log with segments", i)
+		if err := errors.Join(l.append(kindGeneration, []byte(p)), l.sync(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, seen{kindGeneration, p})
+	}
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	got, last, _, err := readAll(s, "r1")
+	if err != nil || last < 5 || !slices.Equal(got, want) {
+		t.Fatalf("%d segments, %d records, %v", last, len(got), err)
+	}
+	for i := 1; i < last; i++ { // all but the last, whose end may be torn
+		cut := maps.Clone(s)
+		cut[segmentName("r1", i)] = cut[segmentName("r1", i)][:150]
+		if _, _, _, err := readAll(cut, "r1"); err == nil {
+			t.Errorf("segment %d lost its end unnoticed", i)
+		}
+	}
+}
+
 // TestFailedSync: after a failed sync nothing counts as durable any more.
 func TestFailedSync(t *testing.T) {
 	s := memStorage{}

@@ -44,6 +44,7 @@ type runLog struct {
 	store   dataset.Storage
 	run     string
 	attempt int
+	limit   int64 // of a segment's bytes
 	mu      struct {
 		sync.Mutex
 		log     dataset.Log
@@ -57,7 +58,7 @@ type runLog struct {
 
 // openRunLog begins a new segment behind those that exist; a torn tail is never appended to.
 func openRunLog(ctx context.Context, store dataset.Storage, run string, attempt int, last int, before logPoint) (*runLog, error) {
-	l := &runLog{store: store, run: run, attempt: attempt}
+	l := &runLog{store: store, run: run, attempt: attempt, limit: segmentBytes}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.open(ctx, last+1, before); err != nil {
@@ -129,7 +130,7 @@ func (l *runLog) sync(ctx context.Context) error {
 		if err := l.mu.log.Sync(); err != nil {
 			return fmt.Errorf("sync run log: %w", err)
 		}
-		if l.mu.at.Bytes < segmentBytes {
+		if l.mu.at.Bytes < l.limit {
 			return nil
 		}
 		if err := l.mu.log.Close(); err != nil {

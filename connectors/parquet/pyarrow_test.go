@@ -82,7 +82,9 @@ func TestPyArrowReadsOurs(t *testing.T) {
 	b := mediaBatch(t)
 	two := array.NewRecordBatch(arrow.NewSchema(b.Schema().Fields()[:2], nil), b.Columns()[:2], b.NumRows())
 	emit("media", two, ourWrite(t, two, WriteOptions{}))
-	emit("tensor_list", b, ourWrite(t, b, WriteOptions{TensorLists: true}))
+	// Up to version 25 pyarrow does not read null lists of fixed size, whoever wrote them.
+	whole := b.NewSlice(0, 3)
+	emit("tensor_list", whole, ourWrite(t, whole, WriteOptions{TensorLists: true}))
 	runPython(t, py, "check", dir)
 }
 

@@ -146,6 +146,11 @@ func (r *run) run(each func(*block.Block) bool) error {
 	stopParent()
 	stopWatch()
 	cause := context.Cause(r.ctx)
+	for _, s := range r.stages {
+		if s.list != nil {
+			s.list.stop(nil)
+		}
+	}
 	if cause == nil && r.draining.Load() {
 		cause = r.checkpoint()
 	}
@@ -283,7 +288,7 @@ func (r *run) apply(ev *sched.Event, fx *sched.Effect, self *worker, a *answer, 
 	case sched.FxPark:
 		a.parked, a.reason = true, fx.Reason
 	case sched.FxResume:
-		r.mu.tasks[fx.Task].resume <- struct{}{}
+		r.mu.tasks[fx.Task].wake()
 	case sched.FxGrant:
 		r.stages[fx.Stage].memory.credit.Add(fx.Bytes)
 	case sched.FxDeny:
@@ -316,8 +321,12 @@ func (r *run) startTask(fx *sched.Effect) *task {
 	}
 	t := r.mu.tasks[fx.Task]
 	if t == nil {
-		t = &task{id: fx.Task, resume: make(chan struct{}, 2)}
+		t = &task{id: fx.Task, resume: make(chan struct{}, 1)}
 		r.mu.tasks[fx.Task] = t
+	}
+	select {
+	case <-t.resume: // left over by a task that stopped waiting because the run was cancelled
+	default:
 	}
 	s := r.stages[fx.Stage]
 	s.memory.credit.Add(fx.Bytes)
@@ -325,6 +334,14 @@ func (r *run) startTask(fx *sched.Effect) *task {
 	t.worker = s.worker(fx.Worker)
 	r.mu.running++
 	return t
+}
+
+// wake lets a parked task go on. A token that is there already is enough: its task gave up waiting when the run was cancelled.
+func (t *task) wake() {
+	select {
+	case t.resume <- struct{}{}:
+	default:
+	}
 }
 
 // timer arranges for EvTimer at the given time of the machine's clock.

@@ -14,8 +14,10 @@ import (
 
 // lister lists the splits of a source, as many ahead as the scheduler asks for.
 type lister struct {
-	ctx    context.Context
+	ctx    context.Context // of the listing
 	cancel context.CancelFunc
+	read   context.Context // of the readers: ends with ErrStop when nothing more is wanted
+	stop   context.CancelCauseFunc
 	mu     sync.Mutex
 	allow  int
 	more   chan struct{}
@@ -26,7 +28,8 @@ type lister struct {
 
 func newLister(ctx context.Context) *lister {
 	l := &lister{more: make(chan struct{}, 1)}
-	l.ctx, l.cancel = context.WithCancel(ctx)
+	l.read, l.stop = context.WithCancelCause(ctx)
+	l.ctx, l.cancel = context.WithCancel(l.read)
 	return l
 }
 
@@ -121,10 +124,13 @@ func (w *worker) readSplit(split *dataset.Split) error {
 	defer func() { w.read = nil }()
 	for attempt := 1; ; attempt++ {
 		before := *s
-		err := s.readFrom(w.run.ctx)
+		err := s.readFrom(w.stage.list.read)
 		if err == nil {
 			s.finish()
 			return nil
+		}
+		if w.stage.stopped.Load() && w.run.ctx.Err() == nil {
+			return nil // what ended the reader is that nothing more is wanted
 		}
 		te, ok := errors.AsType[*dataset.TransientError](err)
 		if !ok {
@@ -160,7 +166,7 @@ func (s *readState) readFrom(ctx context.Context) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return s.worker.run.cause()
+			return context.Cause(ctx)
 		}
 		b, err := rd.Next(ctx)
 		if errors.Is(err, io.EOF) {

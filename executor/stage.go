@@ -64,7 +64,7 @@ func (s *stage) closeWorker(id sched.WorkerID) {
 func (s *stage) stop() {
 	s.stopped.Store(true)
 	if s.list != nil {
-		s.list.cancel()
+		s.list.stop(dataset.ErrStop)
 	}
 }
 

@@ -47,7 +47,7 @@ func (d *benchDriver) give(f *Effect) []Item {
 	return f.Items // valid until the task is done, which is when they are handed on
 }
 
-func newBench(b *testing.B, stages, workers, most int, separate bool) *benchDriver {
+func newBench(b testing.TB, stages, workers, most int, separate bool) *benchDriver {
 	b.Helper()
 	c := Config{Slots: 8, BudgetBytes: int64(stages) << 30, BlockBytes: 1 << 20, Separate: separate}
 	c.Stages = append(c.Stages, Stage{Name: "read", Source: true, MaxWorkers: workers})
@@ -108,5 +108,21 @@ func BenchmarkPlanSize(b *testing.B) {
 		b.Run(fmt.Sprintf("stages=%d/workers=%d", c.stages, c.stages*c.workers), func(b *testing.B) {
 			benchEvents(b, newBench(b, c.stages, c.workers, 8, false))
 		})
+	}
+}
+
+// TestStepDoesNotAllocate runs the machine until everything has grown and then counts.
+func TestStepDoesNotAllocate(t *testing.T) {
+	for _, separate := range []bool{false, true} {
+		d := newBench(t, 6, 3, 16, separate)
+		for range 20_000 {
+			d.step()
+		}
+		if n := testing.AllocsPerRun(20_000, d.step); n > 0 {
+			t.Errorf("separate %v: %.2f allocations an event", separate, n)
+		}
+		if d.got == 0 || d.m.Err() != nil {
+			t.Errorf("separate %v: %d blocks arrived, error %v", separate, d.got, d.m.Err())
+		}
 	}
 }

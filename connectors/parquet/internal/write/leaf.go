@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	pageBytes = 1 << 20   // a page ends at the row that reaches this
-	pageRows  = 128 << 10 // or this many levels
+	// A page ends at the row that reaches pageBytes, which is where Snappy is
+	// fastest (its window stays in the cache), or pageRows levels.
+	pageBytes = 256 << 10
+	pageRows  = 128 << 10
 	// headroom in front of a page's values takes the levels of a page without
 	// nulls, so that the page is compressed where it was built.
 	headroom = 64

@@ -54,7 +54,7 @@ func (f *headerFilter) apply(r *runner, b *block.Block) error {
 		return err
 	}
 	for _, e := range failed {
-		if err := r.rt.Fail(b, int(r.rows.index[e.Row]), e.Err); err != nil {
+		if err := r.rt.Fail(b, int(r.rows.index[e.Row]), &imageError{step: "where", class: dataset.ClassOf(e.Err), err: e.Err}); err != nil {
 			return err
 		}
 	}

@@ -203,14 +203,18 @@ func (r *runner) fail(b *block.Block, row int, err error) error {
 	if s, ok := errors.AsType[stopError](err); ok {
 		return s.error
 	}
-	return r.rt.Fail(b, row, &imageError{class: classOf(err), err: err})
+	return r.rt.Fail(b, row, &imageError{step: r.spec.steps[0].name, class: classOf(err), err: err})
 }
 
 // imageError is the failure of one picture with the class that it is counted under.
 type imageError struct {
+	step  string // the step of the program that reads pictures
 	class string
 	err   error
 }
+
+// Step implements dataset.Stepped.
+func (e *imageError) Step() string { return e.step }
 
 // Error gives the words of the failure.
 func (e *imageError) Error() string { return e.err.Error() }

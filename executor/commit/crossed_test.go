@@ -102,3 +102,36 @@ func TestCrossedClasses(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// TestManyChildren: a part of an exact run ends between two parents, not between children of one, and finding the place takes no
+// time even if a parent has very many.
+func TestManyChildren(t *testing.T) {
+	w := world{Path: quickDir(t) + "/out/", Exact: true, PartBytes: 4000}
+	b := newBench(t, config(t, w))
+	parent := b.block(0, 3)
+	const each = 50_000
+	parents := make([]uint32, 3*each)
+	ids, keys := array.NewStringBuilder(memory.DefaultAllocator), array.NewStringBuilder(memory.DefaultAllocator)
+	for i := range parents {
+		parents[i] = uint32(i / each)
+		ids.Append(string(rune('a' + i/each)))
+		keys.AppendNull()
+	}
+	children := parent.FlatMap(block.FromColumns(schema, []arrow.Array{ids.NewArray(), keys.NewArray()}, len(parents)), parents)
+	parent.Release()
+	b.write(0, children)
+	children.Release()
+	r, err := b.managers[0].Finish(t.Context(), b.rt)
+	if err != nil || r.Rows != 3*each || r.Parts != 3 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	all, err := visible(w.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, rows := range all {
+		if len(rows) != each || rows[0] != rows[each-1] {
+			t.Errorf("%s has %d rows, from %s to %s", p, len(rows), rows[0], rows[len(rows)-1])
+		}
+	}
+}

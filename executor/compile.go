@@ -127,9 +127,9 @@ func (c *compiler) add(n *dataset.Node) error {
 	for i, ch := range n.Inputs {
 		from := c.stageOf[ch]
 		st.Inputs = append(st.Inputs, from)
-		port := sched.Port{From: sched.StageID(from)}
+		port := sched.Port{From: sched.StageID(from), Spillable: true}
 		if pp, ok := n.Spec.(dataset.PortPhases); ok {
-			port.Phase, port.Spillable = pp.PortPhase(i), true
+			port.Phase = pp.PortPhase(i)
 		}
 		st.Sched.Ports = append(st.Sched.Ports, port)
 	}
@@ -207,7 +207,7 @@ func (c *compiler) addSink(i int, o dataset.Output) error {
 		st.Sched.MaxWorkers = c.parallel
 	}
 	st.Sched.Name = st.Name
-	st.Sched.Ports = []sched.Port{{From: sched.StageID(from)}}
+	st.Sched.Ports = []sched.Port{{From: sched.StageID(from), Spillable: true}}
 	c.stages = append(c.stages, st)
 	return nil
 }
@@ -239,7 +239,7 @@ func (c *compiler) order(opts dataset.Options) {
 			c.stages[from].Sched.Ordered = true
 			if len(s.Inputs) > 1 {
 				if _, ok := s.Ops[0].Spec.(dataset.PortPhases); !ok {
-					s.Sched.Ports[p].Phase, s.Sched.Ports[p].Spillable = p, true
+					s.Sched.Ports[p].Phase = p
 				}
 			}
 		}

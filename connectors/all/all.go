@@ -2,6 +2,7 @@ package all
 
 import (
 	"github.com/sluice-data/sluice/connectors/binary"
+	"github.com/sluice-data/sluice/connectors/csv"
 	"github.com/sluice-data/sluice/connectors/images"
 	"github.com/sluice-data/sluice/connectors/jsonl"
 	"github.com/sluice-data/sluice/connectors/parquet"
@@ -10,6 +11,7 @@ import (
 
 var connectors = []func(*dataset.Registry) error{
 	binary.Register,
+	csv.Register,
 	images.Register,
 	jsonl.Register,
 	parquet.Register,

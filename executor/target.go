@@ -78,6 +78,9 @@ func (r *run) openTarget(t *target, index int, id string) error {
 		return nil
 	}
 	t.manager = m
+	if p, ok := t.stage.Sink.(dataset.SpillPlace); ok && r.scratch.dir == "" {
+		r.scratch.dir = p.SpillDir()
+	}
 	return nil
 }
 

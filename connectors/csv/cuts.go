@@ -21,6 +21,7 @@ import (
 // with escapes or comments, the machine itself runs over the file, once, in order.
 type cuts struct {
 	d      dialect
+	fits   [256]beside
 	size   int64
 	start  int64 // behind the byte order mark
 	pieces []piece
@@ -49,7 +50,7 @@ type count struct {
 }
 
 func newCuts(d dialect, size int64, bom bool) *cuts {
-	c := &cuts{d: d, size: size, pieces: make([]piece, size/pieceBytes+1)}
+	c := &cuts{d: d, fits: d.besides(), size: size, pieces: make([]piece, size/pieceBytes+1)}
 	if bom {
 		c.start = int64(len(bomUTF8))
 	}
@@ -194,7 +195,7 @@ func (c *cuts) count(r *cutReader, from, to int64) (n count, err error) {
 		if err != nil {
 			return n, err
 		}
-		part := c.d.quotes(b, int(lead), len(b)-int(tail))
+		part := c.quotes(b, int(lead), len(b)-int(tail))
 		k := 0
 		if n.odd {
 			k = 1
@@ -223,23 +224,39 @@ func (r *cutReader) at(from, to int64) ([]byte, error) {
 	return nil, err
 }
 
+// beside says what a quote may have beside it.
+type beside uint8
+
+const (
+	mayOpen  beside = 1 << iota // before a quote that opens
+	mayClose                    // behind a quote that closes
+)
+
+// besides says it of every byte.
+func (d dialect) besides() (t [256]beside) {
+	for _, c := range []byte{d.delim, '\n', d.quote} {
+		t[c] = mayOpen | mayClose
+	}
+	t['\r'] = mayClose
+	return t
+}
+
 // quotes counts the quotes in b[from:to]. What lies before and behind is there to look at; where nothing does, the text starts or ends.
-func (d dialect) quotes(b []byte, from, to int) (n count) {
+func (c *cuts) quotes(b []byte, from, to int) (n count) {
 	const lows = ^uint64(highs)
-	quotes := uint64(d.quote) * ones
-	opens := true // the next quote opens, if the stretch starts outside quotes
-	misfit := [2]bool{}
+	quotes := uint64(c.d.quote) * ones
+	ok := [2]beside{mayOpen | mayClose, mayOpen | mayClose} // of the quotes at even and odd places
+	k := 0
 	note := func(i int) {
-		canOpen := i == 0 || b[i-1] == d.delim || b[i-1] == '\n' || b[i-1] == d.quote
-		canClose := i+1 == len(b) || b[i+1] == d.delim || b[i+1] == '\n' || b[i+1] == '\r' || b[i+1] == d.quote
-		if opens {
-			misfit[0] = misfit[0] || !canOpen
-			misfit[1] = misfit[1] || !canClose
-		} else {
-			misfit[0] = misfit[0] || !canClose
-			misfit[1] = misfit[1] || !canOpen
+		x := mayOpen | mayClose
+		if i > 0 {
+			x = c.fits[b[i-1]] | mayClose
 		}
-		opens = !opens
+		if i+1 < len(b) {
+			x &= c.fits[b[i+1]] | mayOpen
+		}
+		ok[k&1] &= x
+		k++
 	}
 	i := from
 	for ; i+8 <= to; i += 8 {
@@ -249,10 +266,12 @@ func (d dialect) quotes(b []byte, from, to int) (n count) {
 		}
 	}
 	for ; i < to; i++ {
-		if b[i] == d.quote {
+		if b[i] == c.d.quote {
 			note(i)
 		}
 	}
-	n.odd, n.bad = !opens, misfit
+	n.odd = k&1 == 1
+	n.bad[0] = ok[0]&mayOpen == 0 || ok[1]&mayClose == 0
+	n.bad[1] = ok[0]&mayClose == 0 || ok[1]&mayOpen == 0
 	return n
 }

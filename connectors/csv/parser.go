@@ -274,8 +274,13 @@ func (p *parser) value(i int) (text []byte, null bool, end int) {
 	if end < 0 {
 		return nil, false, end
 	}
-	text = bytes.Trim(text, " \t")
-	return text, len(text) == 0 || p.isNull(text), end
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	for n := len(text); n > 0 && (text[n-1] == ' ' || text[n-1] == '\t'); n-- {
+		text = text[:n-1]
+	}
+	return text, len(text) == 0 || p.nulls != nil && p.isNull(text), end
 }
 
 // text makes the text of a field UTF-8. at is where the field starts, for errors.

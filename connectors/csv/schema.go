@@ -1,6 +1,7 @@
 package csv
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -115,7 +116,9 @@ func (s *sampler) head(path string, data []byte, whole bool, size int) (enough b
 	case incomplete:
 		return whole, s.cut(path, whole, size)
 	case failed:
-		return false, fmt.Errorf("read the columns of %s: %w", path, p.recordError(i, nil))
+		e := p.recordError(i, nil)
+		e.Line = int64(bytes.Count(p.buf[:i], []byte{'\n'})) + 1
+		return false, fmt.Errorf("read the columns of %s: %w", path, e)
 	}
 	h := placeNames(len(fields), s.order)
 	if *s.opt.Header {

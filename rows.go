@@ -23,6 +23,7 @@ func Rows[T any](ctx context.Context, d Dataset, opts ...RunOption) iter.Seq2[T,
 			yield(none, err)
 			return
 		}
+		defer r.op.Close() //nolint:errcheck // a row filter holds nothing
 		for b, err := range r.checked(d).Blocks(ctx, opts...) {
 			if err != nil {
 				yield(none, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 )
 
 // cuts finds the state of the machine at positions of one file, without running it from the start: where every quote stands right at the
@@ -52,7 +53,7 @@ type count struct {
 func newCuts(d dialect, size int64, bom bool) *cuts {
 	c := &cuts{d: d, fits: d.besides(), size: size, pieces: make([]piece, size/pieceBytes+1)}
 	if bom {
-		c.start = int64(len(bomUTF8))
+		c.start = int64(len(charset.Mark))
 	}
 	c.exact.known = map[int64]state{}
 	return c

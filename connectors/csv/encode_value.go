@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/encoded"
 
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/connectors/internal/scalar"
 )
 
@@ -184,7 +185,7 @@ func (t *textWriter) binary(dst, b []byte) []byte {
 func (t *textWriter) field(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		t.badText++
-		s = string(appendValid(nil, []byte(s)))
+		s = string(charset.AppendValid(nil, []byte(s)))
 	}
 	if !t.quotes(s) {
 		return append(dst, s...)

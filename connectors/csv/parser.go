@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/connectors/internal/scalar"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -53,7 +54,7 @@ func newParser(opt Options) (*parser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &parser{dialect: d, values: newValues(opt), delims: uint64(d.delim) * ones, charset: charsetOf(opt.Encoding),
+	return &parser{dialect: d, values: newValues(opt), delims: uint64(d.delim) * ones, charset: charset.Table(opt.Encoding),
 		replace: opt.Invalid == InvalidReplace, maxField: int(opt.MaxField)}, nil
 }
 
@@ -294,14 +295,14 @@ func (p *parser) text(b []byte, at int, want arrow.DataType) (out []byte, bad in
 		return b, 0
 	}
 	if p.charset != nil {
-		p.recoded = decodeCharset(p.recoded[:0], b, p.charset)
+		p.recoded = charset.Append(p.recoded[:0], b, p.charset)
 		return p.recoded, 0
 	}
 	if utf8.Valid(b) {
 		return b, 0
 	}
 	if p.replace {
-		p.recoded = appendValid(p.recoded[:0], b)
+		p.recoded = charset.AppendValid(p.recoded[:0], b)
 		return p.recoded, 0
 	}
 	p.fail = failure{pos: at, why: "is not UTF-8", class: "text is not UTF-8",

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -92,13 +93,13 @@ func sampleText(ctx context.Context, set *file.Set, ref dataset.FileRef, n int, 
 	if err != nil {
 		return nil, false, err
 	}
-	if wide(e, head) {
-		if head, err = decodeUTF16(head, e); err != nil {
+	if charset.Wide(e, head) {
+		if head, err = charset.DecodeUTF16(head, e); err != nil {
 			return nil, false, fmt.Errorf("read %s: %w", ref.Path, err)
 		}
 		return head, whole, nil
 	}
-	return []byte(strings.TrimPrefix(string(head), bomUTF8)), whole, nil
+	return []byte(strings.TrimPrefix(string(head), charset.Mark)), whole, nil
 }
 
 // head samples data, the start of a file; enough is false when the first record does not fit into it.

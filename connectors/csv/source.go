@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -131,10 +132,10 @@ func (s *Source) cuts(ctx context.Context, f dataset.FileRef) bool {
 		return false
 	}
 	if s.opt.Encoding != "" {
-		return !wide(s.opt.Encoding, nil)
+		return !charset.Wide(s.opt.Encoding, nil)
 	}
-	head, _, err := s.set.Sample(ctx, f, len(bomUTF8))
-	return err != nil || !wide("", head)
+	head, _, err := s.set.Sample(ctx, f, len(charset.Mark))
+	return err != nil || !charset.Wide("", head)
 }
 
 // Open implements dataset.Source.
@@ -212,11 +213,11 @@ func (s *Source) info(ctx context.Context, ref dataset.FileRef) (*fileInfo, erro
 	if err != nil {
 		return nil, err
 	}
-	head, _, err := s.set.Sample(ctx, ref, len(bomUTF8))
+	head, _, err := s.set.Sample(ctx, ref, len(charset.Mark))
 	if err != nil {
 		return nil, err
 	}
-	x.cuts = newCuts(d, ref.Size, string(head) == bomUTF8)
+	x.cuts = newCuts(d, ref.Size, string(head) == charset.Mark)
 	if *s.opt.Header {
 		if x.header, err = s.headerOf(ctx, ref); err != nil {
 			return nil, err

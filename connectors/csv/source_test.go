@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/connectortest"
 	"github.com/sluice-data/sluice/connectors/csv"
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -87,7 +88,7 @@ func TestConformanceDialects(t *testing.T) {
 		"comments":     {"# a \"comment\n\nid,name\n1,x\n# \"another\n2,\"y\n#no\"\n3,z\n", csv.Options{Comment: "#"}, 3},
 		"no quotes":    {"id\tname\n1\t\"x\n2\ty\"\"\n3\tz\n", csv.Options{Delim: "tab", Quote: &none}, 3},
 		"no header":    {"1,x\n2,\"y\n\"\n3,z\n", csv.Options{Header: &header}, 3},
-		"latin1":       {"id,name\n1,\xfc\n2,\"\xe9\n\"\n3,x\n", csv.Options{Encoding: csv.Latin1}, 3},
+		"latin1":       {"id,name\n1,\xfc\n2,\"\xe9\n\"\n3,x\n", csv.Options{Encoding: charset.Latin1}, 3},
 		"utf-16":       {utf16.String(), csv.Options{}, 3},
 		"odd quotes":   {"id,name\n1,5\" pipe\n2,a\"b\"c\n3,\"x\ny\"\n4,\"\"\"\"\n5,\"\"\n", csv.Options{}, 5},
 		"paths":        {"id,name\n1,x\n2,y\n3,z", csv.Options{WithPath: true}, 3},
@@ -136,8 +137,8 @@ func TestValues(t *testing.T) {
 		{"no header", "1,x\n", csv.Options{Header: &header}, `column1="1" column2="x"`},
 		{"no header, named", "1,x\n", csv.Options{Header: &header, Schema: "id int32, name string"}, `id="1" name="x"`},
 		{"strings", "a,b\n1,\n", csv.Options{Infer: csv.InferStrings}, `a="1" b=null`},
-		{"latin1", "n\xe4me\n\xfc\n\"\x80\"\n", csv.Options{Encoding: csv.Latin1}, "näme=\"ü\"|näme=\"\\u0080\""},
-		{"windows-1252", "a\n\x80\n", csv.Options{Encoding: csv.Windows1252}, `a="€"`},
+		{"latin1", "n\xe4me\n\xfc\n\"\x80\"\n", csv.Options{Encoding: charset.Latin1}, "näme=\"ü\"|näme=\"\\u0080\""},
+		{"windows-1252", "a\n\x80\n", csv.Options{Encoding: charset.Windows1252}, `a="€"`},
 		{"replace", "a\nx\xffy\n", csv.Options{Invalid: csv.InvalidReplace}, "a=\"x\ufffdy\""},
 		{"bare quotes", "a\n5\" pipe\nx\"\"y\n", csv.Options{}, `a="5\" pipe"|a="x\"\"y"`},
 		{"escapes", "a,b\n\"x\\\"y\\n\",p\\,q\n", csv.Options{Escape: `\`}, `a="x\"yn" b="p,q"`},

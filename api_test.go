@@ -31,10 +31,15 @@ func open(t *testing.T, opts ...sluice.Option) *sluice.Session {
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, path, text)
 	return path
+}
+
+func writeFile(tb testing.TB, path, text string) {
+	tb.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 const people = `{"id":1,"name":"ada","score":0.5,"tags":["x","y"],"born":"1815-12-10T00:00:00Z"}

@@ -55,3 +55,29 @@ func TestQuickStartRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestFlagsOfDocs checks that the page of the command line names every flag and command that the program has.
+func TestFlagsOfDocs(t *testing.T) {
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, err := exec.Command(bin, "--help").Output() //nolint:gosec // the program that was just built
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)|^  ([a-z]+)  `).FindAllStringSubmatch(string(help), -1)
+	if len(names) < 15 {
+		t.Fatalf("only %d flags and commands were found: the search is broken", len(names))
+	}
+	for _, n := range names {
+		name := n[1] + n[2]
+		if name != "--help" && name != "help" && !strings.Contains(string(page), name) {
+			t.Errorf("docs/cli.md does not say what %s does", name)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/images"
 	"github.com/sluice-data/sluice/connectors/jsonl"
 	"github.com/sluice-data/sluice/connectors/parquet"
+	"github.com/sluice-data/sluice/connectors/text"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -15,6 +16,7 @@ var connectors = []func(*dataset.Registry) error{
 	images.Register,
 	jsonl.Register,
 	parquet.Register,
+	text.Register,
 }
 
 // Register adds every connector to a registry. A name that is taken is an error.

@@ -60,7 +60,7 @@ type textWriter struct {
 // appender makes the appender of an array, nulls included.
 func (t *textWriter) appender(a arrow.Array) appender {
 	value := t.valueAppender(a)
-	if a.NullN() == 0 && a.DataType().ID() != arrow.NULL {
+	if a.NullN() == 0 {
 		return value
 	}
 	return func(dst []byte, row int) []byte {
@@ -95,6 +95,8 @@ func (t *textWriter) valueAppender(a arrow.Array) appender {
 		return func(dst []byte, row int) []byte {
 			return values(dst, encoded.FindPhysicalIndex(a.Data(), row+a.Data().Offset()))
 		}
+	case *array.Null:
+		return func(dst []byte, _ int) []byte { return t.appendNull(dst) }
 	case *array.Boolean:
 		return func(dst []byte, row int) []byte { return strconv.AppendBool(dst, a.Value(row)) }
 	case array.StringLike:

@@ -57,7 +57,10 @@ func (r *reader) openInside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before := r.cur.Start - 1
+	if *r.src.opt.Header {
+		r.from = max(r.from, info.behind)
+	}
+	before := max(r.cur.Start-1, uint64(info.cuts.start))
 	t, err := r.src.set.OpenText(r.ctx, r.cur.File, int64(before))
 	if err != nil {
 		return err
@@ -72,8 +75,10 @@ func (r *reader) openInside(ctx context.Context) error {
 		return fmt.Errorf("find records of %s: %w", r.cur.File.Path, err)
 	}
 	r.in.open(t, before, r.cur.End)
-	if _, err := r.in.skip(r.dec.dialect, s); err != nil {
-		return err
+	if before < r.cur.Start { // else a record starts right behind the byte order mark
+		if _, err := r.in.skip(r.dec.dialect, s); err != nil {
+			return err
+		}
 	}
 	r.counted = r.in.lo
 	if !*r.src.opt.Header {

@@ -179,6 +179,7 @@ type fileInfo struct {
 	sync.Mutex
 	done   bool
 	header header
+	behind uint64 // position behind the header
 	cuts   *cuts
 }
 
@@ -219,9 +220,10 @@ func (s *Source) info(ctx context.Context, ref dataset.FileRef) (*fileInfo, erro
 	}
 	x.cuts = newCuts(d, ref.Size, string(head) == charset.Mark)
 	if *s.opt.Header {
-		if x.header, err = s.headerOf(ctx, ref); err != nil {
+		if x.header, x.behind, err = s.headerOf(ctx, ref); err != nil {
 			return nil, err
 		}
+		x.behind += uint64(x.cuts.start)
 	}
 	x.done = true
 	return x, nil
@@ -230,29 +232,29 @@ func (s *Source) info(ctx context.Context, ref dataset.FileRef) (*fileInfo, erro
 // errNoHeader reports a file without a first record, or one that is longer than allowed: its first range says so, others have no rows.
 var errNoHeader = errors.New("no header")
 
-// headerOf reads the header of a file.
-func (s *Source) headerOf(ctx context.Context, ref dataset.FileRef) (header, error) {
+// headerOf reads the header of a file; behind is the position after it, without a byte order mark.
+func (s *Source) headerOf(ctx context.Context, ref dataset.FileRef) (h header, behind uint64, err error) {
 	p, err := newParser(s.opt)
 	if err != nil {
-		return header{}, err
+		return h, 0, err
 	}
 	for size := chunkBytes; ; size = min(8*size, int(s.opt.MaxRecord)) {
 		head, whole, err := sampleText(ctx, s.set, ref, size, s.opt.Encoding)
 		if err != nil {
-			return header{}, err
+			return h, 0, err
 		}
 		i := loadText(p, head, whole)
 		if i >= 0 {
 			fields, next := p.recordText(i, s.opt.MaxColumns)
 			if next >= 0 {
-				return uniqueNames(fields), nil
+				return uniqueNames(fields), uint64(next), nil
 			}
 			if next == failed {
-				return header{}, errNoHeader
+				return h, 0, errNoHeader
 			}
 		}
 		if whole || size >= int(s.opt.MaxRecord) {
-			return header{}, errNoHeader
+			return h, 0, errNoHeader
 		}
 	}
 }

@@ -87,6 +87,8 @@ func TestConformanceDialects(t *testing.T) {
 		"escapes":      {"id|name\n1|\"a\\\"b\nc\"\n2|x\\|y\n3|\\\nz\n", csv.Options{Delim: "|", Escape: `\`}, 3},
 		"comments":     {"# a \"comment\n\nid,name\n1,x\n# \"another\n2,\"y\n#no\"\n3,z\n", csv.Options{Comment: "#"}, 3},
 		"no quotes":    {"id\tname\n1\t\"x\n2\ty\"\"\n3\tz\n", csv.Options{Delim: "tab", Quote: &none}, 3},
+		"marked":       {"\xef\xbb\xbf\"1\",x\n2,\"y\n\"\n3,z\n", csv.Options{Header: &header}, 3},
+		"late header":  {"\xef\xbb\xbf\n\r\n\nid,name\n1,x\n", csv.Options{}, 1},
 		"no header":    {"1,x\n2,\"y\n\"\n3,z\n", csv.Options{Header: &header}, 3},
 		"latin1":       {"id,name\n1,\xfc\n2,\"\xe9\n\"\n3,x\n", csv.Options{Encoding: charset.Latin1}, 3},
 		"utf-16":       {utf16.String(), csv.Options{}, 3},

@@ -5,6 +5,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/csv"
 	"github.com/sluice-data/sluice/connectors/images"
 	"github.com/sluice-data/sluice/connectors/jsonl"
+	"github.com/sluice-data/sluice/connectors/object"
 	"github.com/sluice-data/sluice/connectors/parquet"
 	"github.com/sluice-data/sluice/connectors/text"
 	"github.com/sluice-data/sluice/dataset"
@@ -15,6 +16,7 @@ var connectors = []func(*dataset.Registry) error{
 	csv.Register,
 	images.Register,
 	jsonl.Register,
+	object.Register,
 	parquet.Register,
 	text.Register,
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/sluice-data/sluice/connectors/internal/scalar"
 )
 
 // fixedColumn is what all columns of fixed-width values share.
@@ -66,7 +68,7 @@ func newIntColumn[T int8 | int16 | int32 | int64](mem memory.Allocator, dt arrow
 }
 
 func (c *intColumn[T]) parse(s *scanner, i int) int {
-	if v, end := shortInt(s.buf, i); end > i && int64(T(v)) == v {
+	if v, end := scalar.ShortInt(s.buf, i); end > i && int64(T(v)) == v {
 		c.push(T(v))
 		return end
 	}
@@ -81,44 +83,12 @@ func (c *intColumn[T]) parse(s *scanner, i int) int {
 	if end < 0 {
 		return end
 	}
-	v, ok := n.int64(s.buf[i:end])
+	v, ok := n.Int64(s.buf[i:end])
 	if !ok || int64(T(v)) != v {
-		return s.failWant(i, c.dt, whyNotInteger(n))
+		return s.failWant(i, c.dt, n.WhyNotInteger())
 	}
 	c.push(T(v))
 	return end
-}
-
-// shortInt reads a whole number of at most 18 digits, the usual case. end is i when the number at i is not plainly one.
-func shortInt(b []byte, i int) (v int64, end int) {
-	j := i
-	neg := b[j] == '-'
-	if neg {
-		j++
-	}
-	first := j
-	for c := b[j] - '0'; c <= 9; c = b[j] - '0' {
-		v = v*10 + int64(c)
-		j++
-	}
-	n := j - first
-	if n == 0 || n > 18 || n > 1 && b[first] == '0' || b[j] == '.' || b[j]|0x20 == 'e' {
-		return 0, i
-	}
-	if neg {
-		v = -v
-	}
-	return v, j
-}
-
-// whyNotInteger says why a number has no place in an integer column.
-func whyNotInteger(n number) string {
-	if n.real {
-		if _, whole := n.integer(); !whole {
-			return "is not a whole number"
-		}
-	}
-	return "is out of range"
 }
 
 type uintColumn[T uint8 | uint16 | uint32 | uint64] struct{ fixedColumn[T] }
@@ -139,9 +109,9 @@ func (c *uintColumn[T]) parse(s *scanner, i int) int {
 	if end < 0 {
 		return end
 	}
-	v, ok := n.uint64(s.buf[i:end])
+	v, ok := n.Uint64(s.buf[i:end])
 	if !ok || uint64(T(v)) != v {
-		return s.failWant(i, c.dt, whyNotInteger(n))
+		return s.failWant(i, c.dt, n.WhyNotInteger())
 	}
 	c.push(T(v))
 	return end
@@ -165,7 +135,7 @@ func (c *floatColumn[T]) parse(s *scanner, i int) int {
 	if end < 0 {
 		return end
 	}
-	v, ok := n.float64(s.buf[i:end])
+	v, ok := n.Float64(s.buf[i:end])
 	if !ok || math.IsInf(float64(T(v)), 0) {
 		return s.failWant(i, c.dt, "is out of range")
 	}

@@ -111,13 +111,38 @@ func (f *Feed) replay(ctx context.Context, yield func(dataset.Split, error) bool
 				}
 			}
 		}
-		if f.trim(&s) && !yield(s, nil) {
-			more = false
-			return errEnoughSplits
+		if !f.trim(&s) {
+			return nil
+		}
+		for _, part := range f.divide(s) {
+			if !yield(part, nil) {
+				more = false
+				return errEnoughSplits
+			}
 		}
 		return nil
 	})
 	return more, err
+}
+
+// divide makes each range that is done in part a split of its own: only the first range of a split can be opened in its middle.
+func (f *Feed) divide(s dataset.Split) []dataset.Split {
+	if f.reread {
+		return []dataset.Split{s}
+	}
+	var out []dataset.Split
+	alone := true
+	for _, r := range s.Ranges {
+		partly := len(f.Done(r.ID)) > 0
+		if partly || alone {
+			out = append(out, dataset.Split{})
+		}
+		last := &out[len(out)-1]
+		last.Ranges = append(last.Ranges, r)
+		last.Bytes += s.Bytes / int64(len(s.Ranges))
+		alone = partly
+	}
+	return out
 }
 
 // journaled is how many splits of a source the log held when the run was resumed.

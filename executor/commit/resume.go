@@ -39,6 +39,7 @@ func (m *Manager) resume(ctx context.Context, p *preparation, u *past, foreign [
 	}
 	m.mu.committed, m.mu.recorded = u.parts, u.generations
 	m.past, u.parts = u, nil
+	m.resumed.Run = u.run
 	m.done = map[uint32]*doneSet{}
 	for id, s := range u.sources {
 		m.done[id] = &s.done
@@ -60,6 +61,12 @@ func (m *Manager) resume(ctx context.Context, p *preparation, u *past, foreign [
 	m.start(ctx)
 	return nil
 }
+
+// Resumed tells how much earlier attempts had committed, once the sources were listed.
+func (m *Manager) Resumed() Resumed { return m.resumed }
+
+// Ended tells whether earlier attempts have made every row durable, so that only publishing is left.
+func (m *Manager) Ended() bool { return m.ended }
 
 // adoptPast makes the state of a source what it was at the end of the journal.
 func (m *Manager) adoptPast(own uint32, s *pastSource) {

@@ -1,6 +1,7 @@
 package all
 
 import (
+	"github.com/sluice-data/sluice/connectors/arrowipc"
 	"github.com/sluice-data/sluice/connectors/binary"
 	"github.com/sluice-data/sluice/connectors/csv"
 	"github.com/sluice-data/sluice/connectors/images"
@@ -12,6 +13,7 @@ import (
 )
 
 var connectors = []func(*dataset.Registry) error{
+	arrowipc.Register,
 	binary.Register,
 	csv.Register,
 	images.Register,

@@ -7,51 +7,26 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/sluice-data/sluice/connectors/internal/columns"
 	"github.com/sluice-data/sluice/connectors/internal/scalar"
 )
 
 // fixedColumn is what all columns of fixed-width values share.
 type fixedColumn[T any] struct {
-	vals vec[T]
-	ok   validity
+	vals columns.Fixed[T]
 	dt   arrow.DataType
 }
 
 func newFixed[T any](mem memory.Allocator, dt arrow.DataType) fixedColumn[T] {
-	c := fixedColumn[T]{dt: dt}
-	c.vals.init(mem)
-	c.ok.bits.init(mem)
-	return c
+	return fixedColumn[T]{columns.NewFixed[T](mem, dt), dt}
 }
 
-func (c *fixedColumn[T]) push(v T) {
-	c.vals.push(v)
-	c.ok.valid()
-}
-
-func (c *fixedColumn[T]) null() {
-	var zero T
-	c.vals.push(zero)
-	c.ok.null()
-}
-
-func (c *fixedColumn[T]) truncate(n int) {
-	c.vals.n = n
-	c.ok.truncate(n)
-}
-
-func (c *fixedColumn[T]) bytes() int { return c.vals.bytes() + c.ok.bits.n }
-
-func (c *fixedColumn[T]) take() *array.Data {
-	n := c.vals.n
-	bitmap, nulls := c.ok.take()
-	return newData(c.dt, n, nulls, []*memory.Buffer{bitmap, c.vals.take()}, nil)
-}
-
-func (c *fixedColumn[T]) release() {
-	c.vals.release()
-	c.ok.bits.release()
-}
+func (c *fixedColumn[T]) push(v T)          { c.vals.Push(v) }
+func (c *fixedColumn[T]) null()             { c.vals.Null() }
+func (c *fixedColumn[T]) truncate(n int)    { c.vals.Truncate(n) }
+func (c *fixedColumn[T]) bytes() int        { return c.vals.Bytes() }
+func (c *fixedColumn[T]) take() *array.Data { return c.vals.Take() }
+func (c *fixedColumn[T]) release()          { c.vals.Release() }
 
 // parseNull matches the null at i.
 func (c *fixedColumn[T]) parseNull(s *scanner, i int) int {
@@ -143,44 +118,19 @@ func (c *floatColumn[T]) parse(s *scanner, i int) int {
 	return end
 }
 
-// boolColumn packs booleans into bits.
-type boolColumn struct {
-	bits vec[byte]
-	n    int
-	ok   validity
-}
+type boolColumn struct{ vals columns.Bool }
 
-func newBoolColumn(mem memory.Allocator) column {
-	c := &boolColumn{}
-	c.bits.init(mem)
-	c.ok.bits.init(mem)
-	return c
-}
-
-func (c *boolColumn) push(v bool) {
-	if c.n/8 == c.bits.n {
-		c.bits.push(0)
-	}
-	mask := byte(1) << (c.n & 7)
-	if v {
-		c.bits.v[c.n/8] |= mask
-	} else {
-		c.bits.v[c.n/8] &^= mask
-	}
-	c.n++
-}
+func newBoolColumn(mem memory.Allocator) column { return &boolColumn{columns.NewBool(mem)} }
 
 func (c *boolColumn) parse(s *scanner, i int) int {
 	switch s.buf[i] {
 	case 't':
 		if i = s.word(i, "true"); i >= 0 {
-			c.push(true)
-			c.ok.valid()
+			c.vals.Push(true)
 		}
 	case 'f':
 		if i = s.word(i, "false"); i >= 0 {
-			c.push(false)
-			c.ok.valid()
+			c.vals.Push(false)
 		}
 	case 'n':
 		if i = s.word(i, "null"); i >= 0 {
@@ -192,26 +142,8 @@ func (c *boolColumn) parse(s *scanner, i int) int {
 	return i
 }
 
-func (c *boolColumn) null() {
-	c.push(false)
-	c.ok.null()
-}
-
-func (c *boolColumn) truncate(n int) {
-	c.n, c.bits.n = n, (n+7)/8
-	c.ok.truncate(n)
-}
-
-func (c *boolColumn) bytes() int { return c.bits.n + c.ok.bits.n }
-
-func (c *boolColumn) take() *array.Data {
-	n := c.n
-	c.n = 0
-	bitmap, nulls := c.ok.take()
-	return newData(arrow.FixedWidthTypes.Boolean, n, nulls, []*memory.Buffer{bitmap, c.bits.take()}, nil)
-}
-
-func (c *boolColumn) release() {
-	c.bits.release()
-	c.ok.bits.release()
-}
+func (c *boolColumn) null()             { c.vals.Null() }
+func (c *boolColumn) truncate(n int)    { c.vals.Truncate(n) }
+func (c *boolColumn) bytes() int        { return c.vals.Bytes() }
+func (c *boolColumn) take() *array.Data { return c.vals.Take() }
+func (c *boolColumn) release()          { c.vals.Release() }

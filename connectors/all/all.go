@@ -9,6 +9,8 @@ import (
 	"github.com/sluice-data/sluice/connectors/object"
 	"github.com/sluice-data/sluice/connectors/parquet"
 	"github.com/sluice-data/sluice/connectors/text"
+	"github.com/sluice-data/sluice/connectors/tfrecord"
+	"github.com/sluice-data/sluice/connectors/webdataset"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -21,6 +23,8 @@ var connectors = []func(*dataset.Registry) error{
 	object.Register,
 	parquet.Register,
 	text.Register,
+	tfrecord.Register,
+	webdataset.Register,
 }
 
 // Register adds every connector to a registry. A name that is taken is an error.

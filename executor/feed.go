@@ -214,4 +214,3 @@ func (r *run) noteResumed() {
 		}
 	}
 }
-

@@ -46,4 +46,4 @@ func (r *run) fillReport() {
 }
 
 // noteRead counts a block of a reader.
-func (r *run) noteRead(*block.Block) {}
+func (r *run) noteRead(b *block.Block) { r.read.Add(int64(b.NumRows())) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
+	"github.com/sluice-data/sluice/executor/commit"
 	"github.com/sluice-data/sluice/executor/sched"
 )
 
@@ -105,6 +106,9 @@ type readState struct {
 	rt     *opRuntime
 	cur    int    // range that is read
 	pos    uint64 // first position of it that no token covers yet
+
+	pending []pendingReject // rows that could not be read, not covered yet
+	counted place           // they are counted up to here
 }
 
 func (s *readState) where() string {
@@ -124,10 +128,10 @@ func (w *worker) readSplit(split *dataset.Split) error {
 	defer func() { w.read = nil }()
 	for attempt := 1; ; attempt++ {
 		before := *s
+		s.pending = nil // they are met again
 		err := s.readFrom(w.stage.list.read)
 		if err == nil {
-			s.finish()
-			return nil
+			return s.finish()
 		}
 		if w.stage.stopped.Load() && w.run.ctx.Err() == nil {
 			return nil // what ended the reader is that nothing more is wanted
@@ -188,12 +192,16 @@ func (s *readState) give(b *block.Block) error {
 		return nil
 	}
 	tok := s.worker.run.newToken(s.worker.stage, s.cover(b.Identity()))
+	defer tok.Settle()
+	commit.CountRead(tok, b.NumRows())
+	if err := s.bindRejects(tok); err != nil {
+		b.Release()
+		return err
+	}
 	named := b.WithIdentity(b.Identity().WithToken(tok))
 	b.Release()
 	s.worker.run.noteRead(named)
-	err := s.worker.emit(named)
-	tok.Settle()
-	return err
+	return s.worker.emit(named)
 }
 
 // cover returns the ranges between what was covered so far and the last row of id, and moves on.
@@ -238,15 +246,18 @@ func lastPosition(r *block.Run) uint64 {
 }
 
 // finish covers what is left of the split, which held no more rows: an empty token, drained at once.
-func (s *readState) finish() {
+func (s *readState) finish() error {
 	if s.worker.stage.stopped.Load() || s.worker.run.ctx.Err() != nil {
-		return
+		return nil
 	}
 	var rest []block.Range
 	for s.cur < len(s.split.Ranges) {
 		rest = s.close(rest)
 	}
-	if len(rest) > 0 {
-		s.worker.run.newToken(s.worker.stage, rest).Settle()
+	if len(rest) == 0 && len(s.pending) == 0 {
+		return nil
 	}
+	tok := s.worker.run.newToken(s.worker.stage, rest)
+	defer tok.Settle()
+	return s.bindRejects(tok)
 }

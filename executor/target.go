@@ -28,6 +28,9 @@ func (r *run) openTargets() (done bool, err error) {
 			sinks = append(sinks, s)
 		}
 	}
+	if err := checkDeadLetters(r.plan); err != nil {
+		return false, err
+	}
 	id, complete := commit.NewRunID(r.start), 0
 	for i, s := range sinks {
 		t := &target{stage: s}
@@ -65,7 +68,7 @@ func (r *run) openTarget(t *target, index int, id string) error {
 	m, d, err := commit.Prepare(r.ctx, commit.Config{
 		Sink: t.stage.Sink, Schema: t.stage.In[0], Plan: plan, Options: opts, Run: id, Index: index,
 		Lanes: max(1, t.stage.Sched.MaxWorkers), Inputs: r.inputsOf(out), Deferred: r.deferredFor(t.stage),
-		Logger: r.cfg.Logger, Failed: r.fail,
+		Logger: r.cfg.Logger, Failed: r.fail, Scratch: r.scratch.file,
 	})
 	if err != nil {
 		return err
@@ -78,6 +81,9 @@ func (r *run) openTarget(t *target, index int, id string) error {
 		return nil
 	}
 	t.manager = m
+	read, failed := m.Carried()
+	r.failures.limits.read = max(r.failures.limits.read, read)
+	r.failures.limits.failed = max(r.failures.limits.failed, failed)
 	return nil
 }
 

@@ -54,6 +54,7 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 	}
 	rec := &generationRecord{}
 	var later []dataset.Receipt
+	var fails, lateFails failTally
 	for _, g := range gens {
 		parts, err := m.commitParts(ctx, g)
 		if err != nil {
@@ -61,8 +62,10 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 		}
 		if g.late {
 			later = append(later, parts...)
+			lateFails.take(&g.fails)
 			continue
 		}
+		fails.take(&g.fails)
 		rec.Generations = append(rec.Generations, g.id)
 		rec.Parts = append(rec.Parts, parts...)
 		for _, s := range g.done.list {
@@ -71,7 +74,7 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 	}
 	crashpoint("parts durable")
 	if len(rec.Generations) > 0 {
-		if err := m.writeRecord(ctx, rec); err != nil {
+		if err := m.writeRecord(ctx, rec, fails); err != nil {
 			return err
 		}
 	}
@@ -79,13 +82,19 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 	defer m.mu.Unlock()
 	m.mu.committed = append(m.mu.committed, rec.Parts...)
 	m.mu.deferred = append(m.mu.deferred, later...)
+	m.mu.rest.take(&lateFails)
 	return nil
 }
 
 // writeRecord writes a generation record: the commit point.
-func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord) error {
-	if len(rec.Parts) == 0 && len(rec.done.list) == 0 {
+func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord, fails failTally) error {
+	rec.Read, rec.Failed = fails.read, fails.failed
+	if len(rec.Parts) == 0 && len(rec.done.list) == 0 && rec.Failed == 0 && len(fails.dead) == 0 {
 		return nil
+	}
+	var err error
+	if rec.Dead, err = m.writeDead(ctx, fails.dead); err != nil {
+		return err
 	}
 	if err := m.cfg.BeforeCommit(ctx); err != nil {
 		return err
@@ -96,6 +105,7 @@ func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord) error 
 	}
 	m.mu.Lock()
 	m.mu.recorded++
+	m.mu.fails.add(rec)
 	m.mu.Unlock()
 	if err := m.log.append(kindGeneration, payload); err != nil {
 		return err

@@ -41,10 +41,12 @@ type Config struct {
 	// BeforeCommit is called before a generation's record is written, from the committer's goroutine: what must be durable along with
 	// its ranges (rows set aside) is made durable there. Nil means nothing.
 	BeforeCommit func(ctx context.Context) error
-	Backends     string           // decoders in use, for the log
-	OpenParts    int              // most parts open at once where partitioned; default 64
-	Now          func() time.Time // default time.Now
-	Logger       *slog.Logger
+	// Scratch makes a temporary file for rows set aside whose generation is not committed yet. Nil keeps them in memory.
+	Scratch   func() (*dataset.ScratchFile, error)
+	Backends  string           // decoders in use, for the log
+	OpenParts int              // most parts open at once where partitioned; default 64
+	Now       func() time.Time // default time.Now
+	Logger    *slog.Logger
 	// Failed is told, once and from any goroutine, when committing failed; the run should stop. It must not block.
 	Failed func(error)
 }

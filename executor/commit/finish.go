@@ -39,13 +39,14 @@ func (m *Manager) Finish(ctx context.Context, rt dataset.Runtime) (dataset.Targe
 		m.cfg.Logger.Warn("leave target", "target", m.target.Locator(), "error", err)
 	}
 	fillReport(&report, f.Manifest)
+	report.DeadAt = deadAt(m.store, f.Manifest)
 	return report, nil
 }
 
 func (m *Manager) wrap(err error) error { return fmt.Errorf("write %s: %w", m.target.Locator(), err) }
 
 func fillReport(r *dataset.TargetReport, m *Manifest) {
-	r.Rows, r.Bytes, r.Parts = m.Rows, m.Bytes, len(m.Parts)
+	r.Rows, r.Bytes, r.Parts, r.DeadLetters = m.Rows, m.Bytes, len(m.Parts), deadRows(m.Dead)
 	for _, p := range m.Parts[:min(len(m.Parts), mostFiles)] {
 		r.Files = append(r.Files, p.Name)
 	}
@@ -73,6 +74,8 @@ func (m *Manager) commitRest(ctx context.Context, rt dataset.Runtime) ([]dataset
 	}
 	m.mu.Lock()
 	last, parts := m.mu.deferred, append(m.mu.committed, m.mu.deferred...)
+	var fails failTally
+	fails.take(&m.mu.rest)
 	m.mu.Unlock()
 	if len(parts) == 0 && m.kind != Append { // an empty result has a part too: it carries the schema
 		r, err := m.emptyPart(ctx, rt)
@@ -82,8 +85,8 @@ func (m *Manager) commitRest(ctx context.Context, rt dataset.Runtime) ([]dataset
 		last = append(last, r)
 		parts = append(parts, r)
 	}
-	if len(last) > 0 {
-		if err := m.writeRecord(ctx, &generationRecord{Parts: last, Deferred: true}); err != nil {
+	if len(last) > 0 || fails.failed > 0 {
+		if err := m.writeRecord(ctx, &generationRecord{Parts: last, Deferred: true}, fails); err != nil {
 			return nil, err
 		}
 	}
@@ -130,6 +133,11 @@ func (m *Manager) finalForm(ctx context.Context, parts []dataset.Receipt) (*fini
 	}
 	crashpoint("result joined")
 	f.Manifest = m.manifest(final, f.Replaces || m.kind != Append)
+	dead, err := m.gatherDead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.Manifest.Read, f.Manifest.Failed, f.Manifest.Dead = dead.Read, dead.Failed, dead.Dead
 	for _, p := range parts {
 		f.Manifest.Rows += p.Rows
 	}
@@ -144,6 +152,7 @@ func (m *Manager) manifest(parts []dataset.Receipt, replaces bool) *Manifest {
 		Format: manifestFormat, Number: m.number, Previous: m.number - 1, Epoch: 1, Run: m.cfg.Run, Attempt: 1,
 		Mode: string(m.cfg.Options.Target), Created: m.cfg.Now().UTC(), Owner: m.cfg.owner(), Command: m.cfg.Options.Command,
 		Fingerprint: Fingerprint(m.cfg.Plan), Plan: m.cfg.Plan, Schema: schemaLines(m.cfg.Schema), NextSeq: m.seq.Load() + 1, Parts: parts,
+		Kind: m.kind,
 	}
 	if m.chain.Last != nil {
 		out.Epoch = m.chain.Last.Epoch + 1

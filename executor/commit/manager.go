@@ -39,6 +39,10 @@ type Manager struct {
 	stop    context.CancelFunc
 	worker  sync.WaitGroup
 
+	spool    spool
+	deadNext uint64      // number of the next segment of dead letters; 0: not known yet; the committer's
+	carried  deadSummary // of earlier attempts at the run
+
 	mu struct {
 		sync.Mutex
 		err         error // first failure: nothing is committed after it
@@ -56,6 +60,8 @@ type Manager struct {
 		committed   []dataset.Receipt
 		deferred    []dataset.Receipt
 		shift       map[uint32]uint64 // by source: added to ordinals that another sink's manager gave out
+		rest        failTally         // belongs to no generation that commits before the end
+		fails       deadSummary       // recorded by this attempt
 		recorded    int               // generation records that were begun
 		finishing   bool              // the finish record was begun
 	}
@@ -84,6 +90,7 @@ type lastFile struct {
 
 func newManager(cfg Config) (*Manager, error) {
 	m := &Manager{cfg: cfg, exact: cfg.exact(), wake: make(chan struct{}, 1)}
+	m.spool.scratch = cfg.Scratch
 	m.mu.open = map[*generation]bool{}
 	m.mu.progress = make(chan struct{})
 	m.mu.lanes = make([][]*openPart, cfg.Lanes)

@@ -28,6 +28,9 @@ type generationRecord struct {
 	Generations []uint64          `json:"generations"`
 	Parts       []dataset.Receipt `json:"parts,omitempty"`
 	Deferred    bool              `json:"deferred,omitempty"` // all deferred sources are done with it
+	Read        int64             `json:"read,omitempty"`     // rows that readers gave of the ranges
+	Failed      int64             `json:"failed,omitempty"`   // rows that failed among what was made of them
+	Dead        []DeadSegment     `json:"dead,omitempty"`     // that hold those set aside
 	done        spans
 }
 

@@ -188,10 +188,10 @@ func (j *job) run(ctx context.Context) error {
 		j.problems(plan.Report)
 		return err
 	}
-	j.summary(plan.Report, show)
-	if j.settings.Options.OnError == dataset.OnErrorDeadLetter && plan.Report.RowsFailed > 0 {
+	if !plan.Report.Complete && deadLetters(plan.Report) > 0 {
 		j.code = exitDeadLetters
 	}
+	j.summary(plan.Report, show)
 	return nil
 }
 

@@ -47,7 +47,7 @@ debug-test: need-go ## tests with poisoned memory and a table of live blocks
 	$(GO) test -tags sluicedebug ./dataset/... ./executor/... ./operators/...
 
 test-mutations: need-go ## prove the scheduler's tests: every stored mutation must be caught
-	SLUICE_MUTATIONS=1 $(GO) test -run TestMutations -timeout 30m ./executor/sched
+	$(GO) test -tags mutation -run TestMutations -timeout 30m ./executor/sched
 
 test-chaos: need-test ## kill runs at every crash point and at random times, many times (long)
 	SLUICE_CHAOS=1 $(GO) test -run 'Crash|Chaos' -timeout 60m ./executor/... ./cmd/...

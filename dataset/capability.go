@@ -85,3 +85,7 @@ type Partition interface {
 	// Close frees what the partition holds; it is called exactly once, whether or not Run was.
 	Close() error
 }
+
+// Seeded is implemented by operators that draw by hash of a seed and of row identities (sample, shuffle). WithSeed returns the operator under
+// the run's seed, unless it was given one of its own.
+type Seeded interface{ WithSeed(seed uint64) Spec }

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/sluice-data/sluice/dataset"
@@ -82,12 +83,24 @@ type MemoryError struct {
 	Stage  string
 	Bytes  int64 // asked for
 	Budget int64
-	Need   int64 // the budget that would do
+	Need   int64  // the budget that would do
+	Held   string // what the stages hold
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s needs %s at once, and the memory budget is %s: run with --memory %s or more",
-		e.Stage, size(e.Bytes), size(e.Budget), size(e.Need))
+	return fmt.Sprintf("%s needs %s more at once, and the memory budget of %s is used up (%s): run with --memory %s or more",
+		e.Stage, size(e.Bytes), size(e.Budget), e.Held, size(e.Need))
+}
+
+// held says what each stage has in use.
+func (r *run) held() string {
+	var parts []string
+	for _, s := range r.stages {
+		if n := s.memory.used.Load(); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s holds %s", s.Name, size(n)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Class implements dataset.Classed.

@@ -52,7 +52,9 @@ func (w *worker) startAsync(op *chainOp, fn func(ctx context.Context) func(datas
 	w.run.send(sched.Event{Kind: sched.EvAsyncStart, Stage: w.stage.id, Worker: w.id})
 	w.run.wg.Go(func() {
 		deliver := w.protect(op, fn)
+		// The lock is held until the scheduler knows of it, so that the worker cannot deliver what it was not told to.
 		a.mu.Lock()
+		defer a.mu.Unlock()
 		call.deliver, call.done = deliver, true
 		fresh := 1 // calls that can be delivered now and could not before
 		if w.stage.Sched.Ordered {
@@ -60,13 +62,12 @@ func (w *worker) startAsync(op *chainOp, fn func(ctx context.Context) func(datas
 		} else {
 			a.ready = append(a.ready, call)
 		}
-		a.mu.Unlock()
+		for range fresh {
+			w.run.send(sched.Event{Kind: sched.EvAsyncReady, Stage: w.stage.id, Worker: w.id})
+		}
 		select {
 		case a.wake <- struct{}{}:
 		default:
-		}
-		for range fresh {
-			w.run.send(sched.Event{Kind: sched.EvAsyncReady, Stage: w.stage.id, Worker: w.id})
 		}
 	})
 	return nil

@@ -29,7 +29,7 @@ func (w *worker) merge() error {
 // partition runs partition n of a barrier's second phase.
 func (w *worker) partition(n int) error {
 	p := w.stage.partitions[n]
-	w.part = partIdentity{active: true, file: &block.File{Source: barrierSource + uint32(w.stage.id), Ordinal: uint64(n), Path: w.stage.Name}}
+	w.part = partIdentity{active: true, file: &block.File{Source: w.stage.Origin, Ordinal: uint64(n), Path: w.stage.Name}}
 	return p.Run(w.run.ctx, &opRuntime{worker: w, op: w.ops[0]}, w.ops[0].emit)
 }
 

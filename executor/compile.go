@@ -27,6 +27,11 @@ type PhysicalStage struct {
 	In      []*arrow.Schema // schemas of the inputs
 	Schemas []*arrow.Schema // output schema of each operator; for a source, of the source
 	Sched   sched.Stage
+	// Origin is the number under which identities name the rows that begin here: sources count from 0, barriers from barrierSource.
+	// It does not depend on how steps are fused.
+	Origin uint32
+	// InOrder says that a sink gets its rows in source order or in that of a sort.
+	InOrder bool
 }
 
 // out is the schema that the stage gives.
@@ -56,7 +61,7 @@ func Compile(ctx context.Context, p *dataset.Plan, parallel int) (*Physical, err
 		return nil, err
 	}
 	c := &compiler{
-		ctx: ctx, parallel: parallel, noFuse: p.Options.Batch.NoFuse, schemas: dataset.NewSchemas(),
+		ctx: ctx, parallel: parallel, noFuse: p.Options.Batch.NoFuse, opts: p.Options, schemas: dataset.NewSchemas(),
 		stageOf: map[*dataset.Node]int{}, users: map[*dataset.Node]int{},
 	}
 	roots := make([]*dataset.Node, len(outs))
@@ -83,6 +88,7 @@ func Compile(ctx context.Context, p *dataset.Plan, parallel int) (*Physical, err
 		}
 	}
 	c.order(p.Options)
+	c.number()
 	return &Physical{Stages: c.stages}, nil
 }
 
@@ -90,6 +96,7 @@ type compiler struct {
 	ctx      context.Context
 	parallel int
 	noFuse   bool
+	opts     dataset.Options
 	schemas  *dataset.Schemas
 	stages   []*PhysicalStage
 	stageOf  map[*dataset.Node]int
@@ -115,27 +122,38 @@ func (c *compiler) add(n *dataset.Node) error {
 		return err
 	}
 	if s := c.fusesInto(n); s != nil {
-		s.Ops = append(s.Ops, n)
+		s.Ops = append(s.Ops, c.seeded(n))
 		s.Schemas = append(s.Schemas, out)
 		s.Name += " → " + n.Name()
 		s.Sched.Name = s.Name
 		c.stageOf[n] = c.stageOf[n.Inputs[0]]
 		return nil
 	}
-	st := &PhysicalStage{Name: n.Name(), Ops: []*dataset.Node{n}, In: in, Schemas: []*arrow.Schema{out}}
+	st := &PhysicalStage{Name: n.Name(), Ops: []*dataset.Node{c.seeded(n)}, In: in, Schemas: []*arrow.Schema{out}}
 	st.Sched = c.workers(n)
 	for i, ch := range n.Inputs {
 		from := c.stageOf[ch]
 		st.Inputs = append(st.Inputs, from)
-		port := sched.Port{From: sched.StageID(from)}
+		port := sched.Port{From: sched.StageID(from), Spillable: true}
 		if pp, ok := n.Spec.(dataset.PortPhases); ok {
-			port.Phase, port.Spillable = pp.PortPhase(i), true
+			port.Phase = pp.PortPhase(i)
 		}
 		st.Sched.Ports = append(st.Sched.Ports, port)
 	}
 	c.stageOf[n] = len(c.stages)
 	c.stages = append(c.stages, st)
 	return nil
+}
+
+// seeded returns n under the run's seed, if it draws and the run has one.
+func (c *compiler) seeded(n *dataset.Node) *dataset.Node {
+	s, ok := n.Spec.(dataset.Seeded)
+	if !ok || !c.opts.SeedSet {
+		return n
+	}
+	m := *n
+	m.Spec = s.WithSeed(c.opts.Seed)
+	return &m
 }
 
 // workers gives the scheduler's view of a stage that begins with n.
@@ -207,7 +225,7 @@ func (c *compiler) addSink(i int, o dataset.Output) error {
 		st.Sched.MaxWorkers = c.parallel
 	}
 	st.Sched.Name = st.Name
-	st.Sched.Ports = []sched.Port{{From: sched.StageID(from)}}
+	st.Sched.Ports = []sched.Port{{From: sched.StageID(from), Spillable: true}}
 	c.stages = append(c.stages, st)
 	return nil
 }
@@ -222,7 +240,7 @@ func (c *compiler) order(opts dataset.Options) {
 			k, ok := s.Sink.(dataset.OrderKeeper)
 			needs = opts.Ordered || ok && k.KeepsOrder() || c.sortedInput(s)
 			if needs {
-				s.Sched.MaxWorkers = 1
+				s.Sched.MaxWorkers, s.InOrder = 1, true
 			}
 		case s.Yield:
 			needs = opts.Ordered || c.sortedInput(s)
@@ -239,9 +257,24 @@ func (c *compiler) order(opts dataset.Options) {
 			c.stages[from].Sched.Ordered = true
 			if len(s.Inputs) > 1 {
 				if _, ok := s.Ops[0].Spec.(dataset.PortPhases); !ok {
-					s.Sched.Ports[p].Phase, s.Sched.Ports[p].Spillable = p, true
+					s.Sched.Ports[p].Phase = p
 				}
 			}
+		}
+	}
+}
+
+// number gives sources and barriers their origins.
+func (c *compiler) number() {
+	sources, barriers := uint32(0), uint32(barrierSource)
+	for _, s := range c.stages {
+		switch {
+		case s.Source != nil:
+			s.Origin = sources
+			sources++
+		case s.Sched.Barrier:
+			s.Origin = barriers
+			barriers++
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (w *worker) reject(c *chainOp, b *block.Block, row int, e *dataset.RowError
 func (w *worker) rejectOf(b *block.Block, row int, e *dataset.RowError, attempts int) reject {
 	r := reject{err: e}
 	if b.Identity().Len() > row {
-		r.token = commit.TokenOf(b, row)
+		_, _, r.token = b.Identity().Origin(row)
 	}
 	if w.run.setsAside() {
 		r.letter = letterOf(e, attempts)

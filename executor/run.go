@@ -301,6 +301,8 @@ func (r *run) apply(ev *sched.Event, fx *sched.Effect, self *worker, a *answer, 
 		r.stages[fx.Stage].listMore(fx.N)
 	case sched.FxStopSource:
 		r.stages[fx.Stage].stop()
+	case sched.FxStopStage:
+		r.stages[fx.Stage].stopped.Store(true)
 	case sched.FxDrop:
 		for _, it := range fx.Items {
 			drops = append(drops, dropped{fx.Stage, it})

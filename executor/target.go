@@ -64,10 +64,10 @@ func (r *run) openTarget(t *target, index int, id string) error {
 		return err
 	}
 	opts := r.plan.Options
-	opts.Ordered = t.stage.Sched.MaxWorkers == 1
+	opts.Ordered = t.stage.InOrder
 	m, d, err := commit.Prepare(r.ctx, commit.Config{
 		Sink: t.stage.Sink, Schema: t.stage.In[0], Plan: plan, Options: opts, Run: id, Index: index,
-		Lanes: max(1, t.stage.Sched.MaxWorkers), Inputs: r.inputsOf(out), Deferred: r.deferredFor(t.stage),
+		Lanes: max(1, t.stage.Sched.MaxWorkers), Inputs: r.inputsOf(t.stage), Deferred: r.deferredFor(t.stage),
 		Logger: r.cfg.Logger, Failed: r.fail, Scratch: r.scratch.file,
 	})
 	if err != nil {
@@ -87,15 +87,16 @@ func (r *run) openTarget(t *target, index int, id string) error {
 	return nil
 }
 
-// inputsOf lists the files that an output reads.
-func (r *run) inputsOf(out dataset.Output) func() iter.Seq2[commit.Input, error] {
-	var sources []dataset.Source
-	dataset.Walk(func(n *dataset.Node) {
-		if n.Source != nil {
-			sources = append(sources, n.Source)
+// inputsOf lists the files that a sink's rows are read from.
+func (r *run) inputsOf(sink *stage) func() iter.Seq2[commit.Input, error] {
+	var sources []commit.NumberedSource
+	fed, _ := r.reach(sink)
+	for i, s := range r.stages {
+		if s.Source != nil && fed[i] {
+			sources = append(sources, commit.NumberedSource{ID: s.Origin, Source: s.Source})
 		}
-	}, out.Node)
-	return func() iter.Seq2[commit.Input, error] { return commit.ListInputs(r.ctx, sources) }
+	}
+	return func() iter.Seq2[commit.Input, error] { return commit.ListNumbered(r.ctx, sources) }
 }
 
 // reach says for each stage whether the sink stage is fed by it, and whether only through a barrier.
@@ -118,9 +119,13 @@ func (r *run) reach(sink *stage) (fed, deferred map[int]bool) {
 // deferredFor tells which identities must not commit before the end: those of barriers, and of sources seen only through one.
 func (r *run) deferredFor(sink *stage) func(uint32) bool {
 	fed, deferred := r.reach(sink)
-	return func(source uint32) bool {
-		return source >= barrierSource || deferred[int(source)] || !fed[int(source)]
+	direct := map[uint32]bool{}
+	for i, s := range r.stages {
+		if s.Source != nil && fed[i] && !deferred[i] {
+			direct[s.Origin] = true
+		}
 	}
+	return func(source uint32) bool { return !direct[source] }
 }
 
 // route finds, for every stage, the managers that its rows can reach, before the run begins.
@@ -164,7 +169,7 @@ func (r *run) newToken(s *stage, ranges []block.Range) *block.Token {
 // journalSplit gives the files of a split their identities and tells every target of it.
 func (r *run) journalSplit(ctx context.Context, s *stage, sp *dataset.Split) error {
 	for _, m := range s.managers {
-		if err := m.Split(ctx, uint32(s.id), sp); err != nil {
+		if err := m.Split(ctx, s.Origin, sp); err != nil {
 			return err
 		}
 	}
@@ -177,7 +182,7 @@ func (r *run) journalSplit(ctx context.Context, s *stage, sp *dataset.Split) err
 			g.ID = last
 			continue
 		}
-		g.ID = &block.File{Source: uint32(s.id), Ordinal: s.list.files, Path: g.File.Path}
+		g.ID = &block.File{Source: s.Origin, Ordinal: s.list.files, Path: g.File.Path}
 		s.list.last = g.ID
 		s.list.files++
 	}
@@ -187,7 +192,7 @@ func (r *run) journalSplit(ctx context.Context, s *stage, sp *dataset.Split) err
 // listed tells the targets that a source has no more splits.
 func (r *run) listed(s *stage) error {
 	for _, m := range s.managers {
-		if err := m.Listed(uint32(s.id)); err != nil {
+		if err := m.Listed(s.Origin); err != nil {
 			return err
 		}
 	}

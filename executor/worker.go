@@ -215,7 +215,7 @@ func (w *worker) askMemory(n int64) error {
 		}
 	}
 	if need := w.task.takeDenied(r); need > 0 {
-		return &MemoryError{Stage: w.opName(), Bytes: n, Budget: r.cfg.MemoryBytes, Need: need}
+		return &MemoryError{Stage: w.opName(), Bytes: n, Budget: r.cfg.MemoryBytes, Need: need, Held: r.held()}
 	}
 	return nil
 }

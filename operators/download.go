@@ -21,12 +21,12 @@ type DownloadParams struct {
 	MaxBytes     dataset.ByteSize `json:"max_bytes,omitempty" doc:"largest body; default 64MiB"`
 	Timeout      time.Duration    `json:"timeout,omitempty" doc:"for the answer, and again for the body; default 30s"`
 	Retries      int              `json:"retries" doc:"tries after the first, for 429, 5xx and broken connections; default 4"`
-	Window       int              `json:"window,omitempty" doc:"downloads at the same time; default 64"`
+	Window       int              `json:"window,omitempty" doc:"downloads at the same time; default 16"`
 	AllowPrivate bool             `json:"allow_private,omitempty" doc:"also addresses that are not public, and the proxy of the environment"`
 	AllowFiles   string           `json:"allow_files,omitempty" doc:"folder whose files file: URLs may name"`
 }
 
-var downloadDefaults = DownloadParams{Out: "data", MaxBytes: 64 << 20, Timeout: 30 * time.Second, Retries: 4, Window: 64}
+var downloadDefaults = DownloadParams{Out: "data", MaxBytes: 64 << 20, Timeout: 30 * time.Second, Retries: 4, Window: 16}
 
 func init() {
 	define(dataset.Def{
@@ -70,16 +70,17 @@ func Download(p DownloadParams) (dataset.Spec, error) {
 	return &download{DownloadParams: p}, nil
 }
 
+// download is not declared Nondeterministic, though what is behind a URL may change: it never asks for a block to be tried again, and
+// the engine would hold back all bodies of a block for that case, however many bytes they are.
 type download struct{ DownloadParams }
 
 var (
-	_ dataset.Spec             = (*download)(nil)
-	_ dataset.OneToOne         = (*download)(nil)
-	_ dataset.Columner         = (*download)(nil)
-	_ dataset.FilterCommuter   = (*download)(nil)
-	_ dataset.Nondeterministic = (*download)(nil)
-	_ dataset.NotFusible       = (*download)(nil)
-	_ dataset.Memory           = (*download)(nil)
+	_ dataset.Spec           = (*download)(nil)
+	_ dataset.OneToOne       = (*download)(nil)
+	_ dataset.Columner       = (*download)(nil)
+	_ dataset.FilterCommuter = (*download)(nil)
+	_ dataset.NotFusible     = (*download)(nil)
+	_ dataset.Memory         = (*download)(nil)
 )
 
 func (*download) Name() string                 { return "download" }
@@ -94,9 +95,6 @@ func (d *download) Needs() dataset.Resources {
 
 // Holds implements dataset.Memory.
 func (*download) Holds() string { return "streams" }
-
-// Nondeterministic implements dataset.Nondeterministic: what is behind a URL may change.
-func (*download) Nondeterministic() bool { return true }
 
 // NotFusible implements dataset.NotFusible: it waits where others compute.
 func (*download) NotFusible() bool { return true }

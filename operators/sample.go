@@ -17,7 +17,7 @@ import (
 // SampleParams are the parameters of sample.
 type SampleParams struct {
 	Fraction float64 `json:"fraction" arg:"word" doc:"the probability of each row to stay, 0 to 1"`
-	Seed     uint64  `json:"seed,omitempty" doc:"another seed gives another sample"`
+	Seed     uint64  `json:"seed,omitempty" doc:"another seed gives another sample; the default is that of the run (--seed)"`
 }
 
 func init() {
@@ -46,7 +46,18 @@ type sample struct {
 var (
 	_ dataset.Columner       = (*sample)(nil)
 	_ dataset.FilterCommuter = (*sample)(nil)
+	_ dataset.Seeded         = (*sample)(nil)
 )
+
+// WithSeed implements dataset.Seeded.
+func (s *sample) WithSeed(seed uint64) dataset.Spec {
+	if s.Seed != 0 {
+		return s
+	}
+	c := *s
+	c.Seed = seed
+	return &c
+}
 
 func (*sample) Name() string { return "sample" }
 

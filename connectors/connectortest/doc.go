@@ -2,5 +2,7 @@
 // connector calls RunSource with a way to make sources over the same data; Runtime stands in for the engine, and FaultFS for a disk
 // that fails.
 //
-// It is imported by tests only. Read source.go first.
+// For files that are written, RunSink checks a dataset.Format through the file sink; TextFormat is the smallest one.
+//
+// It is imported by tests only. Read source.go first, then sink.go.
 package connectortest

@@ -68,13 +68,28 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, mem memory.Allocator,
 		return nil, err
 	}
 	pw, err := NewWriter(w, in, WriteOptions{
-		Compression: f.opt.Compression, RowGroupBytes: int64(f.opt.RowGroupBytes), RowGroupRows: f.opt.RowGroupRows,
+		Compression: f.opt.Compression, RowGroupBytes: f.groupBytes(mem), RowGroupRows: f.opt.RowGroupRows,
 		NoStatistics: f.opt.NoStatistics, TensorLists: f.opt.Layout == "list", Parallel: parallel, Allocator: mem,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &encoder{pw}, nil
+}
+
+// groupShare is the part of the memory budget that one file's row group may gather: there is a writer a CPU, buffers double when they
+// grow, and the stages before the sink need the rest.
+const groupShare = 32
+
+// groupBytes is where a row group ends: as asked for, else at the default or at the writer's share of a small budget.
+func (f *Format) groupBytes(mem memory.Allocator) int64 {
+	if f.opt.RowGroupBytes > 0 {
+		return int64(f.opt.RowGroupBytes)
+	}
+	if b, ok := mem.(interface{ Budget() int64 }); ok {
+		return min(max(b.Budget()/groupShare, 1<<20), DefaultRowGroupBytes)
+	}
+	return DefaultRowGroupBytes
 }
 
 // Join implements dataset.Format: row groups are copied.

@@ -203,13 +203,21 @@ func (id Identity) At(i int) RowID {
 		return RowID{File: run.File, Position: run.at(r - id.starts[k])}
 	}
 	p := id.parents[r]
-	child := uint32(0)
-	for j := int(r) - 1; j >= 0 && id.parents[j] == p; j-- {
-		child++
-	}
+	first := sort.Search(int(r), func(j int) bool { return id.parents[j] >= p })
 	out := id.parent.At(int(p))
-	out.Child = append(out.Child, child)
+	out.Child = append(out.Child, r-uint32(first))
 	return out
+}
+
+// Origin returns the file and position that row i is rooted in, and its token: At without the ordinals of children.
+func (id Identity) Origin(i int) (file *File, position uint64, token *Token) {
+	r, b := id.row(i), id.base
+	for b.parent != nil {
+		r, b = b.parent.row(int(b.parents[r])), b.parent.base
+	}
+	k := b.runOf(r)
+	run := &b.runs[k]
+	return run.File, run.at(r - b.starts[k]), run.Token
 }
 
 // Runs calls f with the runs that the identity is built on, the roots of all its rows.

@@ -125,6 +125,9 @@ type Allocator struct {
 // NewAllocator makes an allocator. A nil account charges nothing.
 func NewAllocator(pool *Pool, account Account) *Allocator { return &Allocator{pool, account} }
 
+// Budget is the memory budget, in bytes, that the allocator's pool belongs to. Who gathers rows before writing them gathers a small part of it.
+func (a *Allocator) Budget() int64 { return a.pool.limit }
+
 // Allocate returns a zeroed buffer of size bytes, aligned to 64.
 func (a *Allocator) Allocate(size int) []byte {
 	return a.allocate(size, true)

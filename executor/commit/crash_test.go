@@ -3,6 +3,7 @@ package commit_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -20,6 +21,9 @@ import (
 
 // childVariable carries the job of a child process, this test binary run again.
 const childVariable = "COMMIT_TEST_CHILD"
+
+// killRounds makes TestKillAtRandom longer: ten kills a round.
+var killRounds = flag.Int("kills", 3, "rounds of random kills")
 
 // childJob is a run that kills itself.
 type childJob struct {
@@ -64,7 +68,7 @@ func runChild(t *testing.T, job childJob, after time.Duration) (killed bool) {
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), childVariable+"="+string(raw))
 	out, err := cmd.CombinedOutput()
-	if err == nil {
+	if err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success() { // it may end just before it would be killed
 		return false
 	}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != syscall.SIGKILL {
@@ -93,7 +97,7 @@ func crashWorlds(dir string) map[string]world {
 func TestKillAtPoints(t *testing.T) {
 	for _, point := range crashPoints {
 		t.Run(point, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := quickDir(t)
 			for name, w := range crashWorlds(dir) {
 				killed := 0
 				for hit := int64(1); hit <= 2; hit++ {
@@ -134,7 +138,7 @@ func TestKillWhileReplacing(t *testing.T) {
 		for _, point := range crashPoints {
 			t.Run(string(mode)+" "+point, func(t *testing.T) {
 				for _, path := range []string{"out/", "out.txt"} {
-					w := world{Path: filepath.Join(t.TempDir(), "x") + path, Files: files(3, 100), Keep: 7, Lanes: 2, PartBytes: 1 << 20}
+					w := world{Path: filepath.Join(quickDir(t), "x") + path, Files: files(3, 100), Keep: 7, Lanes: 2, PartBytes: 1 << 20}
 					mustRun(t, w)
 					second := w
 					second.Target, second.Plan = mode, "second"
@@ -154,15 +158,44 @@ func TestKillWhileReplacing(t *testing.T) {
 	}
 }
 
+// TestKilledSwitch: an overwrite that was killed after its decision is completed by the next one, not done again; if its parts are
+// gone meanwhile, only another overwrite helps.
+func TestKilledSwitch(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		w := world{Path: quickDir(t) + "/out/", Files: files(2, 50), Keep: 7}
+		mustRun(t, w)
+		w.Target, w.Plan = dataset.TargetOverwrite, "second"
+		if !runChild(t, childJob{w, "finish decided", 1}, 0) {
+			t.Fatal("not killed")
+		}
+		if lost {
+			staged, err := filepath.Glob(filepath.Join(w.Path, "_sluice/*/stage/*"))
+			if err != nil || len(staged) == 0 {
+				t.Fatal(staged, err)
+			}
+			if err := os.Remove(staged[0]); err != nil {
+				t.Fatal(err)
+			}
+			other := w
+			other.Target = dataset.TargetAppend
+			if _, _, err := other.run(t.Context()); err == nil || !strings.Contains(err.Error(), "--overwrite") {
+				t.Errorf("append to it: %v", err)
+			}
+		}
+		d, _ := mustRun(t, w)
+		if (d.Kind == commit.Complete) == lost || len(d.Notes) == 0 {
+			t.Errorf("lost %v: decision %q, notes %q", lost, d.Kind, d.Notes)
+		}
+		sameRows(t, allRows(t, w.Path), w.expected())
+		noStaged(t, w.Path)
+	}
+}
+
 // TestKillAtRandom kills runs from outside, several times, before one is left to end.
 func TestKillAtRandom(t *testing.T) {
 	kills := 0
-	rounds := 3
-	if testing.Short() {
-		rounds = 2
-	}
-	for round := range rounds {
-		for name, w := range crashWorlds(t.TempDir()) {
+	for round := range *killRounds {
+		for name, w := range crashWorlds(quickDir(t)) {
 			w.Files = files(6, 3000)
 			for range 2 {
 				if runChild(t, childJob{World: w}, time.Duration(10+rand.IntN(60))*time.Millisecond) {

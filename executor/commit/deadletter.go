@@ -87,17 +87,6 @@ func (t *failTally) take(o *failTally) {
 	*o = failTally{}
 }
 
-// TokenOf returns the token of a row, or nil if it has none.
-func TokenOf(b *block.Block, row int) *block.Token {
-	var one *block.Token
-	n := 0
-	b.Tokens(func(t *block.Token, _ int64) { one, n = t, n+1 })
-	if n <= 1 {
-		return one
-	}
-	return rowTokens(b)(row)
-}
-
 // CountRead notes that a reader gave rows, or could not read them, under a token that nobody else has yet.
 func CountRead(t *block.Token, rows int) {
 	if s, ok := t.State.(*TokenState); ok {

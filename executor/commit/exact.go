@@ -4,6 +4,7 @@ import (
 	"context"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
+	"sort"
 )
 
 // An exact run (ordered, with a seed) gives the same bytes whatever the sizes of blocks and the speed of things. A generation is
@@ -20,11 +21,7 @@ func (m *Manager) writeExact(ctx context.Context, rt dataset.Runtime, b *block.B
 	if len(m.by) > 0 {
 		every = checkRowsPartitioned
 	}
-	stretches, err := m.classes(b)
-	if err != nil {
-		return m.fail(err)
-	}
-	for _, s := range stretches {
+	for _, s := range m.classes(b) {
 		for at := s.from; at < s.to; {
 			n, err := m.stepExact(ctx, rt, b, s, at, every)
 			if err != nil {
@@ -46,7 +43,7 @@ func (m *Manager) stepExact(ctx context.Context, rt dataset.Runtime, b *block.Bl
 	}
 	n := min(s.to-at, int(every-g.rows%every))
 	if g.full {
-		n = 1 // the next origin is looked for row by row
+		n = min(n, nextOrigin(b, at, s.to)-at)
 	}
 	part := b.Slice(at, n)
 	var err error
@@ -93,7 +90,7 @@ type stretch struct {
 }
 
 // classes divides the rows of b by class; nearly always there is one.
-func (m *Manager) classes(b *block.Block) ([]stretch, error) {
+func (m *Manager) classes(b *block.Block) []stretch {
 	class, mixed, tokens := deferred, false, 0
 	b.Tokens(func(t *block.Token, _ int64) {
 		c := m.classOf(t)
@@ -102,22 +99,21 @@ func (m *Manager) classes(b *block.Block) ([]stretch, error) {
 		tokens++
 	})
 	if !mixed {
-		return []stretch{{class, 0, b.NumRows()}}, nil
+		return []stretch{{class, 0, b.NumRows()}}
 	}
-	find := rowTokens(b)
 	var out []stretch
-	for i := range b.NumRows() {
-		t := find(i)
-		if t == nil {
-			return nil, errNoToken
+	for _, ts := range tokenStretches(b) {
+		c := deferred
+		if ts.token != nil {
+			c = m.classOf(ts.token)
 		}
-		if c, n := m.classOf(t), len(out); n > 0 && out[n-1].class == c {
-			out[n-1].to++
+		if n := len(out); n > 0 && out[n-1].class == c {
+			out[n-1].to = ts.to
 		} else {
-			out = append(out, stretch{c, i, i + 1})
+			out = append(out, stretch{c, ts.from, ts.to})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // origin is where the last row of a class came from.
@@ -132,6 +128,18 @@ func originOf(b *block.Block, row int) origin {
 	}
 	id := b.Identity().At(row)
 	return origin{id.File, id.Position}
+}
+
+// nextOrigin returns the first row behind at, below to, that has another origin than row at, or to. Rows of one origin follow each
+// other; there may be very many (a flat map), so they are leapt over.
+func nextOrigin(b *block.Block, at, to int) int {
+	o := originOf(b, at)
+	same, step := at, 1
+	for same+step < to && originOf(b, same+step) == o {
+		same += step
+		step *= 2
+	}
+	return same + 1 + sort.Search(min(step, to-same)-1, func(i int) bool { return originOf(b, same+1+i) != o })
 }
 
 func (m *Manager) newOrigin(b *block.Block, class, row int) bool {
@@ -183,11 +191,10 @@ func rowsOf(t *block.Token, part *block.Block) (first, last origin, err error) {
 	if tokens == 1 {
 		return originOf(part, 0), originOf(part, part.NumRows()-1), nil
 	}
-	find := rowTokens(part)
-	for i := range part.NumRows() {
-		if find(i) == t {
-			if last = originOf(part, i); first.file == nil {
-				first = last
+	for _, ts := range tokenStretches(part) {
+		if ts.token == t {
+			if last = originOf(part, ts.to-1); first.file == nil {
+				first = originOf(part, ts.from)
 			}
 		}
 	}

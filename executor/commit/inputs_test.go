@@ -1,8 +1,10 @@
 package commit
 
 import (
+	"context"
 	"errors"
 	"iter"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,5 +70,54 @@ func TestSameInputs(t *testing.T) {
 	_, err := sameInputs(nil, func(yield func(Input, error) bool) { yield(Input{}, fail) })
 	if !errors.Is(err, fail) {
 		t.Errorf("a listing that fails: %v", err)
+	}
+}
+
+// splitSource lists splits that share files, as big files are cut.
+type splitSource struct {
+	planSource
+	splits []dataset.Split
+	err    error
+}
+
+func (s splitSource) Splits(context.Context, dataset.Cursor) iter.Seq2[dataset.Split, error] {
+	return func(yield func(dataset.Split, error) bool) {
+		for _, x := range s.splits {
+			if !yield(x, nil) {
+				return
+			}
+		}
+		if s.err != nil {
+			yield(dataset.Split{}, s.err)
+		}
+	}
+}
+
+func TestListInputs(t *testing.T) {
+	split := func(ins ...Input) (s dataset.Split) {
+		for _, i := range ins {
+			s.Ranges = append(s.Ranges, dataset.SplitRange{File: i.File})
+		}
+		return s
+	}
+	a, b, c := in(0, "a", 1), in(0, "b", 1), in(4, "c", 1)
+	first := splitSource{splits: []dataset.Split{split(a), split(a), split(a, b)}}
+	var got []Input
+	for i, err := range ListNumbered(t.Context(), []NumberedSource{{0, first}, {4, splitSource{splits: []dataset.Split{split(c)}}}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, i)
+	}
+	if !slices.Equal(got, []Input{a, b, c}) {
+		t.Errorf("listed %v", got)
+	}
+	fail := errors.New("unreadable folder")
+	var last error
+	for _, err := range ListInputs(t.Context(), []dataset.Source{splitSource{err: fail}, first}) {
+		last = err
+	}
+	if !errors.Is(last, fail) {
+		t.Errorf("a listing that fails ends with %v", last)
 	}
 }

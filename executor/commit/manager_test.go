@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -402,67 +401,6 @@ func TestPlainSink(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-// TestCrossedBlocks: blocks whose tokens belong to different generations are divided, from many lanes at once.
-func TestCrossedBlocks(t *testing.T) {
-	w := world{Path: quickDir(t) + "/out/", Lanes: 4}
-	cfg := config(t, w)
-	b := newBench(t, cfg)
-	m := b.managers[0]
-	var wg sync.WaitGroup
-	const per = 300
-	for lane := range 4 {
-		wg.Go(func() {
-			var kept *block.Block
-			for i := range per {
-				blk := b.block(uint64((lane*per+i)*10), 10)
-				tail := blk.Slice(5, 5)
-				head := blk.Slice(0, 5)
-				blk.Release()
-				out := head
-				if kept != nil { // the tail of the one before and the head of this one in one block
-					out = joinBlocks(kept, head)
-				}
-				if err := m.Write(t.Context(), b.rt, lane, out); err != nil {
-					t.Error(err)
-				}
-				out.Release()
-				kept = tail
-				if i%7 == lane {
-					m.Tick(time.Now().Add(time.Hour))
-				}
-			}
-			if err := m.Write(t.Context(), b.rt, lane, kept); err != nil {
-				t.Error(err)
-			}
-			kept.Release()
-		})
-	}
-	wg.Wait()
-	r, err := m.Finish(t.Context(), b.rt)
-	if err != nil || r.Rows != 4*per*10 || r.Parts < 20 {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	seen := map[string]bool{}
-	for _, row := range allRows(t, w.Path) {
-		if seen[row] {
-			t.Fatalf("row %s twice", row)
-		}
-		seen[row] = true
-	}
-}
-
-// joinBlocks joins two blocks and releases them.
-func joinBlocks(a, b *block.Block) *block.Block {
-	cols := make([]arrow.Array, a.NumCols())
-	for i := range cols {
-		cols[i], _ = array.Concatenate([]arrow.Array{a.Column(i), b.Column(i)}, memory.DefaultAllocator)
-	}
-	out := block.New(block.FromColumns(schema, cols, a.NumRows()+b.NumRows()), block.Concat(a.Identity(), b.Identity()))
-	a.Release()
-	b.Release()
-	return out
 }
 
 func TestPrepareRefusesBadConfig(t *testing.T) {

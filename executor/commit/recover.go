@@ -64,7 +64,12 @@ func (p *preparation) recoverRun(ctx context.Context, run string) error {
 	}
 	if finish != nil {
 		if err := publish(ctx, p.target, p.store, finish); err != nil {
-			return err
+			if !p.overwriting() || ctx.Err() != nil {
+				return fmt.Errorf("%w; --overwrite begins anew", err)
+			}
+			p.notes = append(p.notes, fmt.Sprintf("run %s had ended, but its result could not be published: %v", run, err))
+			p.unfinished = append(p.unfinished, unfinished{run, generations, splits})
+			return nil
 		}
 		p.notes = append(p.notes, fmt.Sprintf("run %s had ended before its result was published; that was done now", run))
 		p.forced = finish.Manifest.Mode == string(p.cfg.Options.Target) && finish.Manifest.Fingerprint == Fingerprint(p.cfg.Plan)

@@ -78,7 +78,7 @@ func stateOf(path string) string {
 }
 
 func TestRandomRuns(t *testing.T) {
-	dir := t.TempDir()
+	dir := quickDir(t)
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
@@ -113,7 +113,7 @@ func TestExactBytes(t *testing.T) {
 	for _, by := range []bool{false, true} {
 		var first map[string]string
 		for seed := range uint64(6) {
-			w := world{Path: t.TempDir() + "/out/", Files: files(9, 1200), Keep: 7, PartBytes: 3000, Exact: true, By: by, OpenParts: 3, Seed: seed}
+			w := world{Path: quickDir(t) + "/out/", Files: files(9, 1200), Keep: 7, PartBytes: 3000, Exact: true, By: by, OpenParts: 3, Seed: seed}
 			mustRun(t, w)
 			got := map[string]string{}
 			all, err := visible(w.Path)

@@ -123,7 +123,7 @@ func TestAppend(t *testing.T) {
 
 // TestLongChain appends more often than a manifest lists everything.
 func TestLongChain(t *testing.T) {
-	w := world{Path: t.TempDir() + "/out/", Keep: 10, Target: dataset.TargetAppend, PartBytes: 1 << 20}
+	w := world{Path: quickDir(t) + "/out/", Keep: 10, Target: dataset.TargetAppend, PartBytes: 1 << 20}
 	var want []string
 	for i := range 40 {
 		w.Files = []inputFile{{fmt.Sprintf("in/%d", i), 3, int64(i + 1)}}

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
@@ -79,100 +80,98 @@ type piece struct {
 func (m *Manager) assign(b *block.Block) ([]piece, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var gens []tokenGen
-	mixed, err := false, error(nil)
-	b.Tokens(func(t *block.Token, _ int64) {
-		bd := m.binding(t)
-		if bd == nil {
-			err = errNoState
-			return
+	var first *generation
+	mixed, rows, err := false, int64(0), error(nil)
+	b.Tokens(func(t *block.Token, n int64) {
+		g, gerr := m.bind(t)
+		if first == nil {
+			first = g
 		}
-		if bd.gen == nil {
-			bd.gen = m.current(m.classOf(t))
-			bd.gen.live++
-		}
-		gens = append(gens, tokenGen{t, bd.gen})
-		mixed = mixed || bd.gen != gens[0].gen
+		err = cmp.Or(err, gerr)
+		mixed = mixed || g != first
+		rows += n
 	})
 	if err != nil {
 		return nil, err
 	}
-	var pieces []piece
-	switch {
-	case len(gens) == 0: // no identity: nothing tells when its source range is done, so it waits for the end
-		pieces = []piece{{m.current(deferred), 0, b.NumRows()}}
-	case !mixed:
-		pieces = []piece{{gens[0].gen, 0, b.NumRows()}}
-	default:
-		if pieces, err = cutByGeneration(b, gens); err != nil {
-			return nil, err
-		}
+	if rows == 0 { // no identity: nothing tells when its source range is done, so it waits for the end
+		first = m.current(deferred)
+	}
+	pieces := []piece{{first, 0, b.NumRows()}}
+	if mixed || rows > 0 && rows < int64(b.NumRows()) {
+		pieces = m.cutByGeneration(b)
 	}
 	for _, p := range pieces {
 		p.gen.busy++
-		p.gen.rows += int64(p.to - p.from)
 	}
 	return pieces, nil
 }
 
-type tokenGen struct {
-	token *block.Token
-	gen   *generation
+// bind returns the generation of a token, binding it to the current one if it has none. The lock is held.
+func (m *Manager) bind(t *block.Token) (*generation, error) {
+	bd := m.binding(t)
+	if bd == nil {
+		return nil, errNoState
+	}
+	if bd.gen == nil {
+		bd.gen = m.current(m.classOf(t))
+		bd.gen.live++
+	}
+	return bd.gen, nil
 }
 
-// cutByGeneration divides a block whose tokens belong to several generations: it was coalesced across a boundary.
-func cutByGeneration(b *block.Block, gens []tokenGen) ([]piece, error) {
-	find := rowTokens(b)
+// cutByGeneration divides a block whose tokens, which are bound, belong to several generations: it was coalesced across a boundary.
+func (m *Manager) cutByGeneration(b *block.Block) []piece {
 	var out []piece
-	for i := range b.NumRows() {
-		t := find(i)
-		var g *generation
-		for _, tg := range gens {
-			if tg.token == t {
-				g = tg.gen
-			}
-		}
-		if g == nil {
-			return nil, errNoToken
+	for _, s := range tokenStretches(b) {
+		g := m.current(deferred)
+		if s.token != nil {
+			g = m.binding(s.token).gen
 		}
 		if n := len(out); n > 0 && out[n-1].gen == g {
-			out[n-1].to++
+			out[n-1].to = s.to
 		} else {
-			out = append(out, piece{g, i, i + 1})
+			out = append(out, piece{g, s.from, s.to})
 		}
 	}
-	return out, nil
+	return out
 }
 
-// rowTokens returns the function that finds the token of a row, by the run that its origin lies in.
-func rowTokens(b *block.Block) func(row int) *block.Token {
-	type stretch struct {
-		file     *block.File
-		from, to uint64
-		token    *block.Token
-	}
-	var all []stretch
-	b.Identity().Runs(func(r *block.Run) {
-		if r.N == 0 {
+// tokenStretch is a range of rows that have one token, or none.
+type tokenStretch struct {
+	token    *block.Token
+	from, to int
+}
+
+// tokenStretches divides a block by the tokens of its rows. Halves are divided further only where tokens meet, so that the cost is
+// that of the boundaries.
+func tokenStretches(b *block.Block) []tokenStretch {
+	var out []tokenStretch
+	var divide func(b *block.Block, at int)
+	divide = func(b *block.Block, at int) {
+		var token *block.Token
+		tokens, rows, n := 0, int64(0), b.NumRows()
+		b.Tokens(func(t *block.Token, k int64) {
+			token = t
+			tokens++
+			rows += k
+		})
+		if tokens > 1 || tokens == 1 && rows < int64(n) {
+			for _, half := range [][2]int{{0, n / 2}, {n / 2, n}} {
+				part := b.Slice(half[0], half[1]-half[0])
+				divide(part, at+half[0])
+				part.Release() // the whole block is held, so no token drains here
+			}
 			return
 		}
-		last := r.First + uint64(r.N-1)*uint64(r.Stride)
-		if r.Offsets != nil {
-			last = r.First + uint64(r.Offsets[r.N-1])
+		if k := len(out); k > 0 && out[k-1].token == token {
+			out[k-1].to = at + n
+		} else {
+			out = append(out, tokenStretch{token, at, at + n})
 		}
-		all = append(all, stretch{r.File, r.First, last, r.Token})
-	})
-	at := 0
-	return func(row int) *block.Token {
-		id := b.Identity().At(row)
-		for range all {
-			if s := &all[at]; s.file == id.File && s.from <= id.Position && id.Position <= s.to {
-				return s.token
-			}
-			at = (at + 1) % len(all) // rows mostly follow each other
-		}
-		return nil
 	}
+	divide(b, 0)
+	return out
 }
 
 // writePiece writes a stretch of rows to a generation's parts of this lane.

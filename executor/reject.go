@@ -61,16 +61,25 @@ func letterOf(e *dataset.RowError, attempts int) *commit.DeadLetter {
 
 // give counts a failed row and gives it to the targets that it would have reached. Without a result that keeps it the row is only counted.
 func (w *worker) give(r reject) error {
+	ids := []block.RowID{r.err.Row}
+	if w.run.retry != nil {
+		if ids = w.run.retry.failed(r.err.Row); len(ids) == 0 {
+			return nil // not a row that is tried again: it is in the result already, or was filtered
+		}
+	}
 	if err := w.run.failures.add(r.err); err != nil {
 		return w.ends(err)
 	}
-	return w.setAside(r)
+	return w.setAside(r, ids...)
 }
 
-func (w *worker) setAside(r reject) error {
+// setAside gives a failed row to the targets, under its identity or others.
+func (w *worker) setAside(r reject, ids ...block.RowID) error {
 	for _, m := range w.stage.managers {
-		if err := m.SetAside(r.token, r.err.Row, r.letter); err != nil {
-			return err
+		for _, id := range ids {
+			if err := m.SetAside(r.token, id, r.letter); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -141,7 +150,11 @@ func (s *readState) bindRejects(tok *block.Token) error {
 			continue
 		}
 		commit.CountRead(tok, 1)
-		if err := s.worker.setAside(reject{p.err, tok, p.letter}); err != nil {
+		ids := []block.RowID{p.err.Row}
+		if re := s.worker.run.retry; re != nil {
+			ids = re.failed(p.err.Row)
+		}
+		if err := s.worker.setAside(reject{p.err, tok, p.letter}, ids...); err != nil {
 			return err
 		}
 	}

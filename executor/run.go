@@ -31,6 +31,7 @@ type run struct {
 	blockBytes    int64
 
 	targets  []*target
+	retry    *retry // nil unless failed rows are tried again
 	failures failures
 	read     atomic.Int64 // rows that readers gave or could not read
 	scratch  *scratch

@@ -65,8 +65,13 @@ func (r *run) openTarget(t *target, index int, id string) error {
 	}
 	opts := r.plan.Options
 	opts.Ordered = t.stage.InOrder
+	var again *commit.Retry
+	if r.retry != nil {
+		again = &commit.Retry{Run: r.retry.left.Root.Run, At: r.retry.left.Last}
+	}
 	m, d, err := commit.Prepare(r.ctx, commit.Config{
-		Sink: t.stage.Sink, Schema: t.stage.In[0], Plan: plan, Options: opts, Run: id, Index: index,
+		Retry: again,
+		Sink:  t.stage.Sink, Schema: t.stage.In[0], Plan: plan, Options: opts, Run: id, Index: index,
 		Lanes: max(1, t.stage.Sched.MaxWorkers), Inputs: r.inputsOf(t.stage), Deferred: r.deferredFor(t.stage),
 		Logger: r.cfg.Logger, Failed: r.fail, Scratch: r.scratch.file,
 	})
@@ -281,6 +286,9 @@ func (o *sinkOp) Process(ctx context.Context, _ int, b *block.Block, _ dataset.E
 	m := o.worker.stage.target.manager
 	if m == nil {
 		return nil
+	}
+	if re := o.worker.run.retry; re != nil && re.children {
+		return re.write(b, o.rt, func(b *block.Block) error { return m.Write(ctx, o.rt, int(o.worker.id), b) })
 	}
 	return m.Write(ctx, o.rt, int(o.worker.id), b)
 }

@@ -41,6 +41,8 @@ type Config struct {
 	// BeforeCommit is called before a generation's record is written, from the committer's goroutine: what must be durable along with
 	// its ranges (rows set aside) is made durable there. Nil means nothing.
 	BeforeCommit func(ctx context.Context) error
+	// Retry is set for a run that tries failed rows again.
+	Retry *Retry
 	// Scratch makes a temporary file for rows set aside whose generation is not committed yet. Nil keeps them in memory.
 	Scratch   func() (*dataset.ScratchFile, error)
 	Backends  string           // decoders in use, for the log

@@ -165,6 +165,9 @@ func (m *Manager) manifest(parts []dataset.Receipt, replaces bool) *Manifest {
 		out.NextOrdinal = max(out.NextOrdinal, m.in.sources[id].next)
 		out.Inputs = append(out.Inputs, m.in.sources[id].digest.sum())
 	}
+	if m.cfg.Retry != nil {
+		m.asRetry(out)
+	}
 	return out
 }
 

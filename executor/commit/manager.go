@@ -116,7 +116,9 @@ func (m *Manager) begin(ctx context.Context, p *preparation, kind DecisionKind, 
 		m.number = last.Number + 1
 		if kind == Append {
 			m.seq.Store(last.NextSeq)
-			m.in.base = last.NextOrdinal
+			if m.in.base = last.NextOrdinal; m.cfg.Retry != nil {
+				m.in.base = 0 // files come with the ordinals that they have
+			}
 		}
 	}
 	log, err := openRunLog(ctx, m.store, m.cfg.Run, 1, 0, logPoint{})
@@ -124,9 +126,7 @@ func (m *Manager) begin(ctx context.Context, p *preparation, kind DecisionKind, 
 		return err
 	}
 	m.log = log
-	if err := m.append(kindBegin, beginRecord{Mode: string(kind), Fingerprint: Fingerprint(m.cfg.Plan), Plan: m.cfg.Plan,
-		Schema: schemaLines(m.cfg.Schema), Previous: m.number - 1, FirstOrdinal: m.in.base, FirstSeq: m.seq.Load(),
-		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends}); err != nil {
+	if err := m.append(kindBegin, m.beginRecord(kind)); err != nil {
 		return errors.Join(err, log.close(), removeLog(ctx, m.store, m.cfg.Run))
 	}
 	crashpoint("run begun")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -20,7 +21,20 @@ type beginRecord struct {
 	FirstSeq     uint64          `json:"first_seq"`
 	Owner        string          `json:"owner,omitempty"`
 	Command      string          `json:"command,omitempty"`
+	Dir          string          `json:"dir,omitempty"`     // the folder that paths in Command are relative to
+	Retries      string          `json:"retries,omitempty"` // the run whose failed rows are tried again
 	Backends     string          `json:"backends,omitempty"`
+}
+
+func (m *Manager) beginRecord(kind DecisionKind) beginRecord {
+	r := beginRecord{Mode: string(kind), Fingerprint: m.cfg.fingerprint(), Plan: m.cfg.Plan,
+		Schema: schemaLines(m.cfg.Schema), Previous: m.number - 1, FirstOrdinal: m.in.base, FirstSeq: m.seq.Load(),
+		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends}
+	r.Dir, _ = os.Getwd() // without it the command is still there to be read
+	if m.cfg.Retry != nil {
+		r.Retries = m.cfg.Retry.Run
+	}
+	return r
 }
 
 // generationRecord is the commit point of generations: from the moment it is durable their rows count.

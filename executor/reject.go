@@ -95,6 +95,7 @@ func (w *worker) ends(err error) error {
 
 // pendingReject is a failed row of a reader whose token is still to be made.
 type pendingReject struct {
+	at     place
 	err    *dataset.RowError
 	letter *commit.DeadLetter
 }
@@ -105,14 +106,14 @@ func (s *readState) reject(e *dataset.RowError) error {
 	if e.Row.File == nil {
 		return s.worker.give(reject{err: e})
 	}
-	if at := (place{s.rangeOf(e.Row), e.Row.Position + 1}); s.counted.before(at) { // else it was met before the split was opened again
-		s.counted = at
+	p := pendingReject{at: place{s.rangeOf(e.Row), e.Row.Position}, err: e}
+	if !p.at.before(s.counted) { // else it was met before the split was opened again
+		s.counted = place{p.at.at, p.at.pos + 1}
 		s.worker.run.read.Add(1)
 		if err := f.add(e); err != nil {
 			return s.worker.ends(err)
 		}
 	}
-	p := pendingReject{err: e}
 	if s.worker.run.setsAside() {
 		p.letter = letterOf(e, 1)
 	}
@@ -128,24 +129,28 @@ type place struct {
 
 func (p place) before(q place) bool { return p.at < q.at || p.at == q.at && p.pos < q.pos }
 
-// rangeOf returns the range of the split that a row lies in.
+// rangeOf returns the range of the split that a row lies in. Rows mostly come in order, so it looks from the last one on.
 func (s *readState) rangeOf(id block.RowID) int {
-	for i := s.cur; i < len(s.split.Ranges); i++ {
-		if r := &s.split.Ranges[i]; r.ID == id.File && id.Position < r.End {
+	n := len(s.split.Ranges)
+	from := min(s.counted.at, max(n-1, 0))
+	for k := range n {
+		i := (from + k) % n
+		if r := &s.split.Ranges[i]; r.ID == id.File && r.Start <= id.Position && id.Position < r.End {
 			return i
 		}
 	}
 	return s.cur
 }
 
-// bindRejects sets aside, with a new token, the rows that it covers: those before the place that was reached.
-func (s *readState) bindRejects(tok *block.Token) error {
+// bindRejects sets aside, with a new token, the rows that it covers: those before the place that was reached, or all of them where the
+// split has ended.
+func (s *readState) bindRejects(tok *block.Token, ended bool) error {
 	if len(s.pending) == 0 {
 		return nil
 	}
 	var later []pendingReject
 	for _, p := range s.pending {
-		if at := s.rangeOf(p.err.Row); !(place{at, p.err.Row.Position}).before(place{s.cur, s.pos}) {
+		if !ended && !p.at.before(place{s.cur, s.pos}) {
 			later = append(later, p)
 			continue
 		}

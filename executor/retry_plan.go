@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -130,6 +131,16 @@ type runPlan struct {
 	Seed    *uint64 `json:"seed"`
 }
 
+// readPlan reads a canonical plan, however it was indented.
+func readPlan(raw []byte) (p runPlan, err error) {
+	var flat bytes.Buffer
+	if err := json.Compact(&flat, raw); err != nil {
+		return p, err
+	}
+	err = json.Unmarshal(flat.Bytes(), &p)
+	return p, err
+}
+
 func (p *runPlan) sources() (out []string) {
 	for _, s := range p.Steps {
 		if s.Source != "" {
@@ -145,11 +156,12 @@ func sameSources(ctx context.Context, out dataset.Output, root *commit.Manifest,
 	if err != nil {
 		return opts, err
 	}
-	var was, is runPlan
-	if err := json.Unmarshal(root.Plan, &was); err != nil {
+	was, err := readPlan(root.Plan)
+	if err != nil {
 		return opts, fmt.Errorf("retry: read plan of run %s: %w", root.Run, err)
 	}
-	if err := json.Unmarshal(plan, &is); err != nil {
+	is, err := readPlan(plan)
+	if err != nil {
 		return opts, fmt.Errorf("retry: read plan: %w", err)
 	}
 	old, now := was.sources(), is.sources()

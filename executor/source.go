@@ -194,7 +194,7 @@ func (s *readState) give(b *block.Block) error {
 	tok := s.worker.run.newToken(s.worker.stage, s.cover(b.Identity()))
 	defer tok.Settle()
 	commit.CountRead(tok, b.NumRows())
-	if err := s.bindRejects(tok); err != nil {
+	if err := s.bindRejects(tok, false); err != nil {
 		b.Release()
 		return err
 	}
@@ -259,5 +259,5 @@ func (s *readState) finish() error {
 	}
 	tok := s.worker.run.newToken(s.worker.stage, rest)
 	defer tok.Settle()
-	return s.bindRejects(tok)
+	return s.bindRejects(tok, true)
 }

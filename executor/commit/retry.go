@@ -1,7 +1,9 @@
 package commit
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -111,4 +113,29 @@ func (c Config) fingerprint() string {
 		return Fingerprint(c.Plan)
 	}
 	return Fingerprint(fmt.Appendf(nil, "retry %s %s", c.Retry.Run, c.Plan))
+}
+
+// ChangedPlan says in lines what an output computes otherwise than a stored plan says, under that plan's order and seed. Nothing means
+// that they are the same.
+func ChangedPlan(ctx context.Context, stored []byte, out dataset.Output) ([]string, error) {
+	var was canonicalPlan
+	if err := json.Unmarshal(stored, &was); err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	opts := dataset.Options{Ordered: was.Ordered}
+	if was.Seed != nil {
+		opts.Seed, opts.SeedSet = *was.Seed, true
+	}
+	is, err := Plan(ctx, out, dataset.NewSchemas(), opts)
+	if err != nil {
+		return nil, err
+	}
+	var flat bytes.Buffer // in a manifest it is indented
+	if err := json.Compact(&flat, stored); err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	if bytes.Equal(flat.Bytes(), is) {
+		return nil, nil
+	}
+	return diffPlans(stored, is), nil
 }

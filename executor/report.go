@@ -42,6 +42,12 @@ func (r *run) Done() <-chan struct{} { return r.done }
 func (r *run) fillReport() {
 	rep, old := r.Snapshot(), r.plan.Report
 	rep.Run, rep.Targets, rep.Notes, rep.Complete, rep.BytesWritten = old.Run, old.Targets, old.Notes, old.Complete, old.BytesWritten
+	if r.retry != nil { // the sink was also given siblings of failed rows, which are in the result already
+		rep.RowsWritten = 0
+		for _, t := range rep.Targets {
+			rep.RowsWritten += t.Rows
+		}
+	}
 	*old = rep
 }
 

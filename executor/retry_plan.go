@@ -1,10 +1,10 @@
 package executor
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/executor/commit"
@@ -53,8 +53,12 @@ func (l *Local) planRetry(ctx context.Context, p *dataset.Plan, run string) (*re
 		return nil, wrapRetry(target.Locator(), err)
 	}
 	root := left.Root.Manifest
-	if err := checkRetriable(out.Node); err != nil {
-		return nil, err
+	begun, err := commit.ReadBegun(ctx, store, root.Run)
+	if err != nil {
+		return nil, wrapRetry(target.Locator(), err)
+	}
+	if why := cmp.Or(begun.NoRetry, notRetriable(out.Node)); why != "" {
+		return nil, dataset.Usagef("retry run %s: %s, so rows cannot be tried again by themselves; run the command again with --overwrite", root.Run, why)
 	}
 	opts, err := sameSources(ctx, out, root, p.Options)
 	if err != nil {
@@ -91,16 +95,16 @@ func wrapRetry(locator string, err error) error {
 	return fmt.Errorf("retry %s: %w", locator, err)
 }
 
-// checkRetriable refuses plans in which a row's result depends on other rows.
-func checkRetriable(root *dataset.Node) (err error) {
+// notRetriable says why the rows of a plan cannot be tried again by themselves, or "": a row's result depends on other rows.
+func notRetriable(root *dataset.Node) (why string) {
 	dataset.Walk(func(n *dataset.Node) {
-		if err == nil && n.Spec != nil {
-			if why := dependsOnOthers(n.Spec); why != "" {
-				err = dataset.Usagef("retry: %s: %s, so its rows cannot be tried again by themselves; run the command again with --overwrite", n.Name(), why)
+		if why == "" && n.Spec != nil {
+			if w := dependsOnOthers(n.Spec); w != "" {
+				why = n.Name() + ": " + w
 			}
 		}
 	}, root)
-	return err
+	return why
 }
 
 func dependsOnOthers(s dataset.Spec) string {
@@ -119,63 +123,24 @@ func dependsOnOthers(s dataset.Spec) string {
 	return ""
 }
 
-// runPlan is what is compared of two canonical plans.
-type runPlan struct {
-	Steps []struct {
-		Source  string          `json:"source"`
-		Version int             `json:"version"`
-		Params  json.RawMessage `json:"params"`
-		Schema  json.RawMessage `json:"schema"`
-	} `json:"steps"`
-	Ordered bool    `json:"ordered"`
-	Seed    *uint64 `json:"seed"`
-}
-
-// readPlan reads a canonical plan, however it was indented.
-func readPlan(raw []byte) (p runPlan, err error) {
-	var flat bytes.Buffer
-	if err := json.Compact(&flat, raw); err != nil {
-		return p, err
-	}
-	err = json.Unmarshal(flat.Bytes(), &p)
-	return p, err
-}
-
-func (p *runPlan) sources() (out []string) {
-	for _, s := range p.Steps {
-		if s.Source != "" {
-			out = append(out, fmt.Sprintf("%s (version %d) %s with the columns %s", s.Source, s.Version, s.Params, s.Schema))
-		}
-	}
-	return out
-}
-
 // sameSources refuses a plan with other sources than the run had, and returns the options with the run's order and seed.
 func sameSources(ctx context.Context, out dataset.Output, root *commit.Manifest, opts dataset.Options) (dataset.Options, error) {
 	plan, err := commit.Plan(ctx, out, dataset.NewSchemas(), opts)
 	if err != nil {
 		return opts, err
 	}
-	was, err := readPlan(root.Plan)
+	was, err := commit.ReadPlan(root.Plan)
 	if err != nil {
-		return opts, fmt.Errorf("retry: read plan of run %s: %w", root.Run, err)
+		return opts, fmt.Errorf("retry run %s: %w", root.Run, err)
 	}
-	is, err := readPlan(plan)
+	is, err := commit.ReadPlan(plan)
 	if err != nil {
-		return opts, fmt.Errorf("retry: read plan: %w", err)
+		return opts, fmt.Errorf("retry run %s: %w", root.Run, err)
 	}
-	old, now := was.sources(), is.sources()
-	if len(old) != len(now) || len(old) != len(root.Inputs) {
-		return opts, dataset.Usagef("retry: run %s read %d sources, the pipeline reads %d: operators may differ, sources may not", root.Run, len(old), len(now))
+	if diff := was.DiffSources(is); len(diff) > 0 {
+		return opts, dataset.Usagef("retry run %s: the pipeline reads something else than the run did:\n  %s\nsteps may differ, the source may not",
+			root.Run, strings.Join(diff, "\n  "))
 	}
-	for i := range old {
-		if old[i] != now[i] {
-			return opts, dataset.Usagef("retry: run %s read %s, the pipeline reads %s: operators may differ, sources may not", root.Run, old[i], now[i])
-		}
-	}
-	opts.Ordered, opts.SeedSet = was.Ordered, was.Seed != nil
-	if was.Seed != nil {
-		opts.Seed = *was.Seed
-	}
+	opts.Ordered, opts.Seed, opts.SeedSet = was.Ordered, was.Seed, was.SeedSet
 	return opts, nil
 }

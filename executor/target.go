@@ -70,8 +70,8 @@ func (r *run) openTarget(t *target, index int, id string) error {
 		again = &commit.Retry{Run: r.retry.left.Root.Run, At: r.retry.left.Last}
 	}
 	m, d, err := commit.Prepare(r.ctx, commit.Config{
-		Retry: again,
-		Sink:  t.stage.Sink, Schema: t.stage.In[0], Plan: plan, Options: opts, Run: id, Index: index,
+		Retry: again, NoRetry: notRetriable(out.Node),
+		Sink: t.stage.Sink, Schema: t.stage.In[0], Plan: plan, Options: opts, Run: id, Index: index,
 		Lanes: max(1, t.stage.Sched.MaxWorkers), Inputs: r.inputsOf(t.stage), Deferred: r.deferredFor(t.stage),
 		Logger: r.cfg.Logger, Failed: r.fail, Scratch: r.scratch.file,
 	})

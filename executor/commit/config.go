@@ -43,6 +43,8 @@ type Config struct {
 	BeforeCommit func(ctx context.Context) error
 	// Retry is set for a run that tries failed rows again.
 	Retry *Retry
+	// NoRetry says why failed rows of this plan cannot be tried again by themselves, for the log; "" if they can.
+	NoRetry string
 	// Scratch makes a temporary file for rows set aside whose generation is not committed yet. Nil keeps them in memory.
 	Scratch   func() (*dataset.ScratchFile, error)
 	Backends  string           // decoders in use, for the log

@@ -126,6 +126,7 @@ func (m *Manager) SetAside(t *block.Token, id block.RowID, l *DeadLetter) error 
 	}
 	to.failed++
 	if ref.n > 0 {
+		m.mu.aside++
 		to.dead = append(to.dead, ref)
 		to.bytes += int64(ref.n)
 	}

@@ -7,10 +7,11 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 )
 
-const (
-	spoolBuffer = 1 << 20  // what is kept in memory before it is written
-	spoolFile   = 64 << 20 // a file takes no more than this, and goes when all of it was used
-)
+// spoolFile is the size of a file, about; it goes when all of its lines were used.
+const spoolFile = 64 << 20
+
+// spoolBuffer is how much is kept in memory before it is written. Tests make it smaller.
+var spoolBuffer = 1 << 20
 
 // spool keeps dead letters until their generations are committed: a little of it in memory, the rest in files of the run's spill space.
 type spool struct {

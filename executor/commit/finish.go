@@ -90,6 +90,12 @@ func (m *Manager) commitRest(ctx context.Context, rt dataset.Runtime) ([]dataset
 			return nil, err
 		}
 	}
+	m.mu.Lock()
+	aside, written := m.mu.aside, deadRows(m.mu.fails.Dead)
+	m.mu.Unlock()
+	if aside != written {
+		return nil, fmt.Errorf("internal error in commit: %d rows were set aside and %d written", aside, written)
+	}
 	slices.SortFunc(parts, func(a, b dataset.Receipt) int { return cmp.Compare(a.Part.Seq, b.Part.Seq) })
 	return parts, nil
 }

@@ -39,6 +39,7 @@ type Begun struct {
 	Dir     string // the folder that paths in Command are relative to
 	Plan    json.RawMessage
 	Owner   string
+	NoRetry string // why failed rows of it cannot be tried again by themselves
 }
 
 var errEnoughRead = errors.New("enough")
@@ -54,7 +55,7 @@ func ReadBegun(ctx context.Context, store dataset.Storage, run string) (*Begun, 
 		if err := json.Unmarshal(payload, &b); err != nil {
 			return fmt.Errorf("read begin record: %w", err)
 		}
-		out = &Begun{DecisionKind(b.Mode), b.Retries, b.Command, b.Dir, b.Plan, b.Owner}
+		out = &Begun{DecisionKind(b.Mode), b.Retries, b.Command, b.Dir, b.Plan, b.Owner, b.NoRetry}
 		return errEnoughRead
 	})
 	if err != nil && !errors.Is(err, errEnoughRead) {

@@ -60,6 +60,7 @@ type Manager struct {
 		committed   []dataset.Receipt
 		deferred    []dataset.Receipt
 		shift       map[uint32]uint64 // by source: added to ordinals that another sink's manager gave out
+		aside       int64             // dead letters of this attempt
 		rest        failTally         // belongs to no generation that commits before the end
 		fails       deadSummary       // recorded by this attempt
 		recorded    int               // generation records that were begun

@@ -21,15 +21,16 @@ type beginRecord struct {
 	FirstSeq     uint64          `json:"first_seq"`
 	Owner        string          `json:"owner,omitempty"`
 	Command      string          `json:"command,omitempty"`
-	Dir          string          `json:"dir,omitempty"`     // the folder that paths in Command are relative to
-	Retries      string          `json:"retries,omitempty"` // the run whose failed rows are tried again
+	Dir          string          `json:"dir,omitempty"`      // the folder that paths in Command are relative to
+	NoRetry      string          `json:"no_retry,omitempty"` // why failed rows cannot be tried again by themselves
+	Retries      string          `json:"retries,omitempty"`  // the run whose failed rows are tried again
 	Backends     string          `json:"backends,omitempty"`
 }
 
 func (m *Manager) beginRecord(kind DecisionKind) beginRecord {
 	r := beginRecord{Mode: string(kind), Fingerprint: m.cfg.fingerprint(), Plan: m.cfg.Plan,
 		Schema: schemaLines(m.cfg.Schema), Previous: m.number - 1, FirstOrdinal: m.in.base, FirstSeq: m.seq.Load(),
-		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends}
+		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends, NoRetry: m.cfg.NoRetry}
 	r.Dir, _ = os.Getwd() // without it the command is still there to be read
 	if m.cfg.Retry != nil {
 		r.Retries = m.cfg.Retry.Run

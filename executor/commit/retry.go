@@ -115,27 +115,63 @@ func (c Config) fingerprint() string {
 	return Fingerprint(fmt.Appendf(nil, "retry %s %s", c.Retry.Run, c.Plan))
 }
 
-// ChangedPlan says in lines what an output computes otherwise than a stored plan says, under that plan's order and seed. Nothing means
-// that they are the same.
-func ChangedPlan(ctx context.Context, stored []byte, out dataset.Output) ([]string, error) {
-	var was canonicalPlan
-	if err := json.Unmarshal(stored, &was); err != nil {
-		return nil, fmt.Errorf("read plan: %w", err)
-	}
-	opts := dataset.Options{Ordered: was.Ordered}
-	if was.Seed != nil {
-		opts.Seed, opts.SeedSet = *was.Seed, true
-	}
-	is, err := Plan(ctx, out, dataset.NewSchemas(), opts)
+// StoredPlan is a canonical plan that was read.
+type StoredPlan struct {
+	raw     []byte
+	sources []any
+	Ordered bool
+	Seed    uint64
+	SeedSet bool
+}
+
+// ReadPlan reads a canonical plan, also one that a manifest indented.
+func ReadPlan(raw []byte) (*StoredPlan, error) {
+	flat, err := Canonical(json.RawMessage(raw))
 	if err != nil {
 		return nil, err
 	}
-	var flat bytes.Buffer // in a manifest it is indented
-	if err := json.Compact(&flat, stored); err != nil {
+	var p struct {
+		Steps   []map[string]any `json:"steps"`
+		Ordered bool             `json:"ordered"`
+		Seed    *uint64          `json:"seed"`
+	}
+	if err := decode(flat, &p); err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
-	if bytes.Equal(flat.Bytes(), is) {
-		return nil, nil
+	out := &StoredPlan{raw: flat, Ordered: p.Ordered}
+	if p.Seed != nil {
+		out.Seed, out.SeedSet = *p.Seed, true
 	}
-	return diffPlans(stored, is), nil
+	for _, s := range p.Steps {
+		if s["source"] != nil {
+			out.sources = append(out.sources, s)
+		}
+	}
+	return out, nil
+}
+
+// Sources is how many sources the plan has.
+func (p *StoredPlan) Sources() int { return len(p.sources) }
+
+// DiffSources says in lines what another plan reads otherwise.
+func (p *StoredPlan) DiffSources(is *StoredPlan) []string {
+	d := &differ{}
+	if len(p.sources) != len(is.sources) {
+		d.add("sources", "were %d, are %d", len(p.sources), len(is.sources))
+		return d.lines
+	}
+	for i, s := range p.sources {
+		d.compare(stepName(s), s, is.sources[i])
+	}
+	return d.lines
+}
+
+// Changed says in lines what an output computes otherwise than the plan says, under the plan's order and seed. Nothing means that they
+// are the same.
+func (p *StoredPlan) Changed(ctx context.Context, out dataset.Output) ([]string, error) {
+	is, err := Plan(ctx, out, dataset.NewSchemas(), dataset.Options{Ordered: p.Ordered, Seed: p.Seed, SeedSet: p.SeedSet})
+	if err != nil || bytes.Equal(p.raw, is) {
+		return nil, err
+	}
+	return diffPlans(p.raw, is), nil
 }

@@ -112,7 +112,11 @@ func (j *job) runRetry(ctx context.Context, res *result, left *commit.Leftover, 
 		return dataset.Usagef("retry run %s: its rows go to %s; end the pipeline there, or leave its sink out", left.Root.Run, res.path)
 	}
 	if own {
-		diff, err := commit.ChangedPlan(ctx, left.Root.Manifest.Plan, j.built.Output())
+		was, err := commit.ReadPlan(left.Root.Manifest.Plan)
+		if err != nil {
+			return err
+		}
+		diff, err := was.Changed(ctx, j.built.Output())
 		if err != nil {
 			return err
 		}

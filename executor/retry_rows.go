@@ -30,6 +30,8 @@ type retryFile struct {
 	id     *block.File
 	rows   []retryRow // ascending
 	ranges []dataset.SplitRange
+	// unpinned: nothing tells whether the file is still what the run read.
+	unpinned bool
 }
 
 // retryRow is a failed row, or the children of a row that failed. Without children everything made of the row is wanted.
@@ -69,9 +71,7 @@ func (r *retry) locate(source uint32, ordinal uint64, at dataset.SplitRange) err
 	if f == nil {
 		return nil
 	}
-	if at.File.ETag == "" && at.File.ModTime.IsZero() {
-		return dataset.Usagef("%s cannot be read again: nothing tells whether it is still what the run read", at.File.Path)
-	}
+	f.unpinned = f.unpinned || at.File.ETag == "" && at.File.ModTime.IsZero()
 	for _, row := range f.rows {
 		if at.Start <= row.pos && row.pos < at.End {
 			at.ID = f.id
@@ -85,6 +85,9 @@ func (r *retry) locate(source uint32, ordinal uint64, at dataset.SplitRange) err
 // complete puts the rows in order and checks that all of them are found.
 func (r *retry) complete() error {
 	for _, f := range r.files {
+		if f.unpinned {
+			return dataset.Usagef("%s cannot be read again: nothing tells whether it is still what the run read; run the command again with --overwrite", f.id.Path)
+		}
 		slices.SortStableFunc(f.rows, func(a, b retryRow) int { return cmp.Compare(a.pos, b.pos) })
 		merged := f.rows[:0]
 		for _, row := range f.rows {

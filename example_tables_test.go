@@ -2,10 +2,12 @@ package sluice_test
 
 import (
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 
 	"github.com/sluice-data/sluice"
+	"github.com/sluice-data/sluice/operators"
 )
 
 // events are six rows with the columns id, text, lang, score, tags and user.
@@ -148,4 +150,16 @@ func ExampleDataset_Tune() {
 	defer s.Close()
 	fmt.Println(events(s).Filter("id > 3").Tune(sluice.Concurrency(1, 2), sluice.BatchSize(2)).Count(ctx))
 	// Output: 3 <nil>
+}
+
+// Via takes any operator: of package operators, or of your own.
+func ExampleDataset_Via() {
+	s := session()
+	defer s.Close()
+	limit, err := operators.Limit(operators.LimitParams{Rows: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	show(events(s).Select("id").Via(limit))
+	// Output: {"id":1}
 }

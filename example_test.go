@@ -206,3 +206,142 @@ func ExampleDataset_Explain() {
 	}
 	// Output: 2  where → select  (from 1; up to 2 workers)
 }
+
+// The extension chooses the reader; a folder is read recursively.
+func ExampleSession_Read() {
+	s := session()
+	defer s.Close()
+	n, err := s.Read("testdata/photos/*.{jpg,png}", "testdata/photos/sub").Count(ctx)
+	fmt.Println(n, err)
+	// Output: 19 <nil>
+}
+
+// Options are those of pipeline strings.
+func ExampleSession_ReadJSONL() {
+	s := session()
+	defer s.Close()
+	schema, err := s.ReadJSONL("examples/data/events.jsonl", "schema=id:int32, score:string").Select("id", "score").Schema(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(schema.Field(0).Type, schema.Field(1).Type)
+	// Output: int32 utf8
+}
+
+func ExampleSession_ReadImages() {
+	s := session()
+	defer s.Close()
+	rows, err := s.ReadImages("testdata/photos/cat.jpg").Take(ctx, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s %.3q\n", rows[0]["path"], rows[0]["image"])
+	// Output: testdata/photos/cat.jpg "\xff\xd8\xff"
+}
+
+func ExampleSession_ReadParquet() {
+	s := session()
+	defer s.Close()
+	dir := folder()
+	defer os.RemoveAll(dir)
+	if _, err := s.ReadJSONL("examples/data/events.jsonl").WriteParquet(filepath.Join(dir, "events.parquet")).Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+	show(s.ReadParquet(filepath.Join(dir, "*.parquet")).Filter("id == 4").Select("id", "user"))
+	// Output: {"id":4,"user":{"name":"Eve","age":29}}
+}
+
+func ExampleSession_ReadBinary() {
+	s := session()
+	defer s.Close()
+	show(s.ReadBinary("examples/data/*").With("bytes", "length(data)").Select("path", "bytes"))
+	// Output: {"path":"examples/data/events.jsonl","bytes":647}
+}
+
+func ExampleSession_ReadWith() {
+	s := session()
+	defer s.Close()
+	fmt.Println(s.ReadWith("binary", []string{"testdata/photos", "examples/data"}, "max_file=1MiB").Filter("length(data) > 100000").Count(ctx))
+	// Output: 6 <nil>
+}
+
+// A folder may be divided by the values of a column.
+func ExampleDataset_Write() {
+	s := session()
+	defer s.Close()
+	dir := folder()
+	defer os.RemoveAll(dir)
+	report, err := s.ReadJSONL("examples/data/events.jsonl").Write(dir+"/events/", "by=lang", "compression=zstd").Run(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.RowsWritten, "rows in", report.Targets[0].Parts, "files")
+	// Output: 6 rows in 3 files
+}
+
+// The same run again finds its result complete.
+func ExampleOutput_Run() {
+	s := session()
+	defer s.Close()
+	dir := folder()
+	defer os.RemoveAll(dir)
+	out := s.ReadJSONL("examples/data/events.jsonl").Write(filepath.Join(dir, "events.parquet"))
+	for range 2 {
+		report, err := out.Run(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(report.RowsWritten, report.Complete)
+	}
+	// Output:
+	// 6 false
+	// 0 true
+}
+
+func ExampleDataset_WriteJSONL() {
+	s := session()
+	defer s.Close()
+	if _, err := s.ReadJSONL("examples/data/events.jsonl").Select("user").Limit(1).WriteJSONL("-").Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+	// Output: {"user":{"name":"Ada","age":36}}
+}
+
+func ExampleSession_ReadCSV() {
+	s := session()
+	defer s.Close()
+	dir := folder()
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "people.csv")
+	if err := os.WriteFile(path, []byte("id;name;born\n1;Ada;1815-12-10\n2;NA;NA\n"), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	show(s.ReadCSV(path, "delim=;", "null=NA"))
+	// Output:
+	// {"id":1,"name":"Ada","born":"1815-12-10"}
+	// {"id":2,"name":null,"born":null}
+}
+
+func ExampleDataset_WriteCSV() {
+	s := session()
+	defer s.Close()
+	if _, err := s.ReadJSONL("examples/data/events.jsonl").Limit(2).Select("id", "text", "score").WriteCSV("-").Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// id,text,score
+	// 1,Guten Morgen,0.93
+	// 2,Good morning,0.97
+}
+
+func ExampleSession_JobFile() {
+	s := session()
+	defer s.Close()
+	if _, err := s.JobFile("examples/jobs/job.yaml", map[string]string{"lang": "de", "out": "-"}).Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// {"id":5,"len":29,"text":"Der nächste Zug ist pünktlich"}
+	// {"id":1,"len":12,"text":"Guten Morgen"}
+	// {"id":3,"len":29,"text":"Der Zug hat leider Verspätung"}
+}

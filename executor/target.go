@@ -89,6 +89,9 @@ func (r *run) openTarget(t *target, index int, id string) error {
 	read, failed := m.Carried()
 	r.failures.limits.read = max(r.failures.limits.read, read)
 	r.failures.limits.failed = max(r.failures.limits.failed, failed)
+	if p, ok := t.stage.Sink.(dataset.SpillPlace); ok && r.scratch.dir == "" {
+		r.scratch.dir = p.SpillDir()
+	}
 	return nil
 }
 

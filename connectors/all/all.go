@@ -2,17 +2,21 @@ package all
 
 import (
 	"github.com/sluice-data/sluice/connectors/binary"
+	"github.com/sluice-data/sluice/connectors/csv"
 	"github.com/sluice-data/sluice/connectors/images"
 	"github.com/sluice-data/sluice/connectors/jsonl"
 	"github.com/sluice-data/sluice/connectors/parquet"
+	"github.com/sluice-data/sluice/connectors/text"
 	"github.com/sluice-data/sluice/dataset"
 )
 
 var connectors = []func(*dataset.Registry) error{
 	binary.Register,
+	csv.Register,
 	images.Register,
 	jsonl.Register,
 	parquet.Register,
+	text.Register,
 }
 
 // Register adds every connector to a registry. A name that is taken is an error.

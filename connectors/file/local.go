@@ -118,7 +118,7 @@ func (h *localHandle) Check() error {
 
 // Sequential implements Advisor: the kernel doubles its read-ahead, which keeps a spinning or network disk busy.
 func (h *localHandle) Sequential(off, n int64) {
-	_ = unix.Fadvise(h.fd, off, n, unix.FADV_SEQUENTIAL) // advice only: nothing depends on it
+	adviseSequential(h.fd, off, n)
 }
 
 // Close implements Handle.

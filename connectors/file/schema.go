@@ -19,8 +19,8 @@ type ColumnType struct {
 // ListElement is the step of a ColumnType's path that means the elements of a list.
 const ListElement = "[]"
 
-// ParseSchema reads the text of a schema option: "id:int64, tags[]:string, user.name:string, "odd name":list<float32>". Types are those of
-// TypeNames. It says how named columns are read; the others are inferred.
+// ParseSchema reads the text of a schema option: "id:int64, tags[]:string, user.name:string, "odd name":list<float32>". A space may stand
+// for the colon ("id int64, at timestamp"). Types are those of TypeNames. It says how named columns are read; the others are inferred.
 func ParseSchema(text string) ([]ColumnType, error) {
 	p := schemaParser{text: text}
 	var out []ColumnType
@@ -95,7 +95,7 @@ func (p *schemaParser) column() (c ColumnType, err error) {
 			break
 		}
 	}
-	if !p.eat(":") {
+	if !p.eat(":") && p.text[p.i-1] != ' ' {
 		return c, fmt.Errorf("want a colon and a type after %q", strings.Join(c.Path, "."))
 	}
 	c.Type, err = p.typ()

@@ -64,7 +64,7 @@ func (w *walker) folder(dir string, set []state) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return fmt.Errorf("list folder %s: %w", open, err)
 	}
-	id := folderID{st.Dev, st.Ino}
+	id := folderID{uint64(st.Dev), st.Ino} //nolint:unconvert // signed on some systems
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || slices.Contains(w.above, id) {
 		return nil
 	}

@@ -1,0 +1,82 @@
+package csv
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// SinkOptions are the parameters of the sink.
+type SinkOptions struct {
+	WriteOptions
+	file.Layout
+}
+
+// kinds are the names under which CSV is known, with what separates their fields.
+var kinds = []struct {
+	name, doc, delim string
+	extensions       []string
+}{
+	{"csv", "comma-separated values", ",", []string{"csv"}},
+	{"tsv", "tab-separated values: csv with delim=tab", "tab", []string{"tsv", "tab"}},
+}
+
+// Register adds the sources and the sinks to a registry.
+func Register(reg *dataset.Registry) error {
+	for _, k := range kinds {
+		err := reg.AddSources(dataset.SourceDef{
+			Name: k.name,
+			Doc:  k.doc,
+			Help: "Column types are inferred from the start of at most eight files; a later value of another type is a row error that names the schema= option. " +
+				"Empty fields without quotes are null. Files ending in .gz or .zst are decompressed.",
+			Extensions: k.extensions,
+			Zero:       func() any { return &Options{Delim: k.delim} },
+			Open:       openSource,
+		})
+		if err != nil {
+			return err
+		}
+		err = reg.AddSinks(dataset.SinkDef{
+			Name:       k.name,
+			Doc:        k.doc,
+			Help:       "Fields are quoted only where they must be, null is an empty field (null=), times are RFC 3339, binary is base64. Nested columns are refused.",
+			Extensions: k.extensions,
+			Zero:       func() any { return &SinkOptions{WriteOptions: WriteOptions{Delim: k.delim, name: k.name}} },
+			Open:       openSink,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
+	opt, ok := params.(*Options)
+	if !ok {
+		return nil, fmt.Errorf("csv: parameters are %T, want %T", params, opt)
+	}
+	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
+	if err != nil {
+		return nil, err // a nil *Source must not become a non-nil Source
+	}
+	return src, nil
+}
+
+func openSink(path string, params any) (dataset.Sink, error) {
+	opt, ok := params.(*SinkOptions)
+	if !ok {
+		return nil, fmt.Errorf("csv: parameters are %T, want %T", params, opt)
+	}
+	write := opt.WriteOptions
+	if write.Compression == "" {
+		write.Compression = compressionOf(path)
+	}
+	format, err := NewFormat(write)
+	if err != nil {
+		return nil, err
+	}
+	return file.OpenSink(path, format, opt.Layout)
+}

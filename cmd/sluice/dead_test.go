@@ -409,3 +409,55 @@ func TestKillWithDeadLetters(t *testing.T) {
 	}
 	t.Logf("%d kills", kills)
 }
+
+// TestKillOfRetries: a retry that was killed is begun anew, and its rows come once.
+func TestKillOfRetries(t *testing.T) {
+	dir := t.TempDir()
+	var b strings.Builder
+	var want []string
+	for n := range 60_000 {
+		text, q := fmt.Sprint(n%10), n%10
+		if n%3 == 1 {
+			text, q = "x", -1
+		}
+		fmt.Fprintf(&b, "{\"n\":%d,\"t\":\"%s\"}\n", n, text)
+		want = append(want, fmt.Sprintf(`{"n":%d,"t":"%s","q":%d}`, n, text, q))
+	}
+	write(t, filepath.Join(dir, "in.jsonl"), b.String())
+	slices.Sort(want)
+	kills := 0
+	for _, target := range []string{"a.jsonl", "b/"} {
+		args := []string{"--quiet", "--to", "jsonl", "--part-size", "200kB", "--commit-every", "10ms"}
+		if _, stderr, code := run(t, dir, "", append(args, "--on-error", "dead-letter", "in.jsonl | with q = int(t) | "+target)...); code != 3 {
+			t.Fatalf("code %d, %s", code, stderr)
+		}
+		if n := len(letters(t, dir, target)); n != 20_000 {
+			t.Fatalf("%d dead letters", n)
+		}
+		again := append(args, "retry", target, `in.jsonl | with q = int(t == "x" ? "-1" : t)`)
+		for i := range 6 {
+			c := command(t, dir, again...)
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			timer := time.AfterFunc(time.Duration(60+60*i)*time.Millisecond, func() { _ = c.Process.Kill() })
+			if err := c.Wait(); err != nil && !c.ProcessState.Exited() {
+				kills++
+			}
+			timer.Stop()
+		}
+		if _, stderr, code := run(t, dir, "", again...); code != 0 {
+			t.Fatalf("code %d, %s", code, stderr)
+		}
+		if got := column(t, dir, strings.TrimSuffix(target, "/")); !slices.Equal(got, want) {
+			t.Fatalf("%s: %d rows after the kills, want %d", target, len(got), len(want))
+		}
+		if got := letters(t, dir, target); len(got) > 0 && got[0] != "" {
+			t.Errorf("%s: %d dead letters are left", target, len(got))
+		}
+	}
+	if kills == 0 {
+		t.Error("no retry was killed: the test shows nothing")
+	}
+	t.Logf("%d kills", kills)
+}

@@ -257,12 +257,6 @@ func deadRows(segments []DeadSegment) (n int64) {
 	return n
 }
 
-// resumedFails tells the manager what a generation of an earlier attempt at the run holds, before it is used.
-func (m *Manager) resumedFails(r *generationRecord) {
-	m.carried.Read += r.Read
-	m.carried.Failed += r.Failed
-}
-
 // Carried returns how many rows earlier attempts at this run had read and how many of them had failed, in what is committed.
 func (m *Manager) Carried() (read, failed int64) { return m.carried.Read, m.carried.Failed }
 

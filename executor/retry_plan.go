@@ -3,6 +3,7 @@ package executor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,14 @@ func (l *Local) Retry(ctx context.Context, p *dataset.Plan, run string) error {
 	if p.Report == nil {
 		p.Report = &dataset.Report{}
 	}
+	err := l.retryOnce(ctx, p, run)
+	if errors.Is(err, commit.ErrMovedOn) { // most likely a retry that was killed just before its result was published, which is done now
+		err = l.retryOnce(ctx, p, run)
+	}
+	return err
+}
+
+func (l *Local) retryOnce(ctx context.Context, p *dataset.Plan, run string) error {
 	again, err := l.planRetry(ctx, p, run)
 	if err != nil {
 		return err

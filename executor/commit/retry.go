@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,9 @@ type Retry struct {
 	Run string // the run that was begun with a command of its own
 	At  uint64 // number of the last manifest when its dead letters were read
 }
+
+// ErrMovedOn refuses a retry on a result to which a run was added since the failed rows were read; a killed retry may have been published.
+var ErrMovedOn = errors.New("another run ended meanwhile")
 
 // Leftover is what is set aside of a run and waits to be tried again.
 type Leftover struct {
@@ -79,7 +83,7 @@ func FindLeftover(ctx context.Context, store dataset.Storage, run string) (*Left
 func (p *preparation) decideRetry(ctx context.Context) (DecisionKind, error) {
 	last := p.chain.Last
 	if last == nil || last.Number != p.cfg.Retry.At {
-		return "", dataset.Usagef("retry run %s: another run ended on %s meanwhile; try again", p.cfg.Retry.Run, p.target.Locator())
+		return "", &dataset.UsageError{Err: fmt.Errorf("retry run %s: %w on %s; try again", p.cfg.Retry.Run, ErrMovedOn, p.target.Locator())}
 	}
 	if len(p.chain.Live) > 0 {
 		gone, err := p.verify(ctx)

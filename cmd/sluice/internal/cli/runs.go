@@ -52,7 +52,11 @@ begins anew).`,
 				_, err := fmt.Fprintln(a.Stderr, "no runs are known; give the paths of results")
 				return err
 			}
-			slices.SortStableFunc(lines[1:], func(x, y []string) int { return strings.Compare(x[0], y[0]) })
+			stamp := func(run string) string { // ids of one second do not say which run was first; the order of a result does
+				s, _, _ := strings.Cut(run, "-")
+				return s
+			}
+			slices.SortStableFunc(lines[1:], func(x, y []string) int { return strings.Compare(stamp(x[0]), stamp(y[0])) })
 			_, err := fmt.Fprint(a.Stdout, aligned(lines, ""))
 			return err
 		},

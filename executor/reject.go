@@ -95,7 +95,7 @@ func (w *worker) ends(err error) error {
 
 // pendingReject is a failed row of a reader whose token is still to be made.
 type pendingReject struct {
-	at     place
+	at     spot
 	err    *dataset.RowError
 	letter *commit.DeadLetter
 }
@@ -106,9 +106,9 @@ func (s *readState) reject(e *dataset.RowError) error {
 	if e.Row.File == nil {
 		return s.worker.give(reject{err: e})
 	}
-	p := pendingReject{at: place{s.rangeOf(e.Row), e.Row.Position}, err: e}
+	p := pendingReject{at: spot{s.rangeOf(e.Row), e.Row.Position}, err: e}
 	if !p.at.before(s.counted) { // else it was met before the split was opened again
-		s.counted = place{p.at.at, p.at.pos + 1}
+		s.counted = spot{p.at.at, p.at.pos + 1}
 		s.worker.run.read.Add(1)
 		if err := f.add(e); err != nil {
 			return s.worker.ends(err)
@@ -121,13 +121,13 @@ func (s *readState) reject(e *dataset.RowError) error {
 	return nil
 }
 
-// place is a position in a range of a split.
-type place struct {
+// spot is a position in a range of a split.
+type spot struct {
 	at  int
 	pos uint64
 }
 
-func (p place) before(q place) bool { return p.at < q.at || p.at == q.at && p.pos < q.pos }
+func (p spot) before(q spot) bool { return p.at < q.at || p.at == q.at && p.pos < q.pos }
 
 // rangeOf returns the range of the split that a row lies in. Rows mostly come in order, so it looks from the last one on.
 func (s *readState) rangeOf(id block.RowID) int {
@@ -150,7 +150,7 @@ func (s *readState) bindRejects(tok *block.Token, ended bool) error {
 	}
 	var later []pendingReject
 	for _, p := range s.pending {
-		if !ended && !p.at.before(place{s.cur, s.pos}) {
+		if !ended && !p.at.before(spot{s.cur, s.pos}) {
 			later = append(later, p)
 			continue
 		}

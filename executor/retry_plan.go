@@ -74,8 +74,11 @@ func (l *Local) planRetry(ctx context.Context, p *dataset.Plan, run string) (*re
 		return nil, err
 	}
 	re := &retry{left: left}
-	for _, in := range root.Inputs {
-		re.origins = append(re.origins, in.Source)
+	for i := range root.Inputs {
+		re.origins = append(re.origins, uint32(i))
+		if i < len(begun.Sources) {
+			re.origins[i] = begun.Sources[i]
+		}
 	}
 	for letter, err := range commit.ReadDead(ctx, store, left.Held.Dead) {
 		if err == nil {

@@ -17,9 +17,11 @@ type retry struct {
 	left     *commit.Leftover
 	origins  []uint32 // numbers of the sources, in the order of the plan
 	files    map[fileKey]*retryFile
-	children bool // some failed row is a child: its siblings must not come again
+	byID     map[fileKey]*retryFile // by the source that identities name
+	children bool                   // some failed row is a child: its siblings must not come again
 }
 
+// fileKey names a file as the log of the run does: sources by their place in its plan.
 type fileKey struct {
 	source  uint32
 	ordinal uint64
@@ -49,12 +51,16 @@ func (r *retry) want(l *commit.DeadLetter) error {
 	}
 	key := fileKey{id.Source, id.Ordinal}
 	if r.files == nil {
-		r.files = map[fileKey]*retryFile{}
+		r.files, r.byID = map[fileKey]*retryFile{}, map[fileKey]*retryFile{}
 	}
 	f := r.files[key]
 	if f == nil {
-		f = &retryFile{id: &block.File{Source: id.Source, Ordinal: id.Ordinal, Path: l.Path}}
+		if int(id.Source) >= len(r.origins) {
+			return fmt.Errorf("a failed row of %s names source %d, and the run read %d", l.Path, id.Source, len(r.origins))
+		}
+		f = &retryFile{id: &block.File{Source: r.origins[id.Source], Ordinal: id.Ordinal, Path: l.Path}}
 		r.files[key] = f
+		r.byID[fileKey{f.id.Source, f.id.Ordinal}] = f
 	}
 	row := retryRow{pos: id.Position}
 	if len(id.Child) > 0 {
@@ -116,8 +122,8 @@ func (r *retry) complete() error {
 // filesOf returns the files of a source in the order of their ordinals.
 func (r *retry) filesOf(source uint32) []*retryFile {
 	var out []*retryFile
-	for _, f := range r.files {
-		if f.id.Source == source {
+	for k, f := range r.files {
+		if k.source == source {
 			out = append(out, f)
 		}
 	}
@@ -145,7 +151,7 @@ func (r *retry) row(id block.RowID) *retryRow {
 	if id.File == nil {
 		return nil
 	}
-	f := r.files[fileKey{id.File.Source, id.File.Ordinal}]
+	f := r.byID[fileKey{id.File.Source, id.File.Ordinal}]
 	if f == nil {
 		return nil
 	}
@@ -220,7 +226,7 @@ func (r *retry) restrict(root *dataset.Node) (*dataset.Node, error) {
 		}
 		if n.Source != nil {
 			if sources < len(r.origins) {
-				c.Source = &retrySource{Source: n.Source, retry: r, files: r.filesOf(r.origins[sources])}
+				c.Source = &retrySource{Source: n.Source, retry: r, files: r.filesOf(uint32(sources))}
 			}
 			sources++
 		}

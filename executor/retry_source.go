@@ -67,7 +67,7 @@ func (s *retrySource) Splits(ctx context.Context, _ dataset.Cursor) iter.Seq2[da
 // Open implements dataset.Source. It begins at the first failed row.
 func (s *retrySource) Open(ctx context.Context, rt dataset.Runtime, sp dataset.Split, offset uint64) (dataset.Reader, error) {
 	at := sp.Ranges[0]
-	f := s.retry.files[fileKey{at.ID.Source, at.ID.Ordinal}]
+	f := s.retry.byID[fileKey{at.ID.Source, at.ID.Ordinal}]
 	rd := &retryReader{file: f, retry: s.retry, rt: rt}
 	var first uint64
 	first, rd.last = f.within(at.Start, at.End)

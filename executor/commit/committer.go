@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -47,14 +48,20 @@ func (m *Manager) commitLoop(ctx context.Context) {
 	}
 }
 
+// madeGeneration is a generation whose parts are durable.
+type madeGeneration struct {
+	*generation
+	receipts []dataset.Receipt
+}
+
 // commit makes the parts of generations durable and records those that may be, all in one record.
 func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 	if len(gens) == 0 {
 		return nil
 	}
-	rec := &generationRecord{}
 	var later []dataset.Receipt
 	var fails, lateFails failTally
+	made := make([]*madeGeneration, 0, len(gens))
 	for _, g := range gens {
 		parts, err := m.commitParts(ctx, g)
 		if err != nil {
@@ -62,17 +69,24 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 		}
 		if g.late {
 			later = append(later, parts...)
+			parts = nil
 			lateFails.take(&g.fails)
+		}
+		made = append(made, &madeGeneration{g, parts})
+	}
+	crashpoint("parts durable")
+	rec := &generationRecord{}
+	for _, g := range m.inOrder(made) {
+		if g.late {
 			continue
 		}
 		fails.take(&g.fails)
 		rec.Generations = append(rec.Generations, g.id)
-		rec.Parts = append(rec.Parts, parts...)
+		rec.Parts = append(rec.Parts, g.receipts...)
 		for _, s := range g.done.list {
 			rec.done.add(s)
 		}
 	}
-	crashpoint("parts durable")
 	if len(rec.Generations) > 0 {
 		if err := m.writeRecord(ctx, rec, fails); err != nil {
 			return err
@@ -84,6 +98,26 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 	m.mu.deferred = append(m.mu.deferred, later...)
 	m.mu.rest.take(&lateFails)
 	return nil
+}
+
+// inOrder returns the generations that may be recorded now. In an ordered run none is before those that came before it, so that what
+// is committed is always the beginning of the result, and parts that a later attempt writes sort behind it.
+func (m *Manager) inOrder(made []*madeGeneration) []*madeGeneration {
+	if !m.cfg.Options.Ordered {
+		return made
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.held = append(m.mu.held, made...)
+	slices.SortFunc(m.mu.held, func(a, b *madeGeneration) int { return cmp.Compare(a.order, b.order) })
+	n := 0
+	for n < len(m.mu.held) && m.mu.held[n].order <= m.mu.recordedUp+1 { // deferred ones have order 0
+		m.mu.recordedUp = max(m.mu.recordedUp, m.mu.held[n].order)
+		n++
+	}
+	out := slices.Clone(m.mu.held[:n])
+	m.mu.held = slices.Delete(m.mu.held, 0, n)
+	return out
 }
 
 // writeRecord writes a generation record: the commit point.
@@ -167,7 +201,7 @@ func (m *Manager) idle(ctx context.Context) error {
 	}
 }
 
-// Checkpoint closes the open generations and waits until everything that has drained is committed. It is how a run that is
+// Checkpoint closes the open generations (not in an exact run) and waits until everything that has drained is committed. It is how a run that is
 // interrupted keeps what it has; Abort follows.
 func (m *Manager) Checkpoint(ctx context.Context) error {
 	if m.target == nil {
@@ -175,7 +209,7 @@ func (m *Manager) Checkpoint(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	for _, g := range m.mu.current {
-		if g != nil {
+		if g != nil && !m.exact { // an exact run cuts its parts by the rows alone
 			m.closeGeneration(g)
 		}
 	}

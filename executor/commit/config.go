@@ -46,13 +46,18 @@ type Config struct {
 	// NoRetry says why failed rows of this plan cannot be tried again by themselves, for the log; "" if they can.
 	NoRetry string
 	// Scratch makes a temporary file for rows set aside whose generation is not committed yet. Nil keeps them in memory.
-	Scratch   func() (*dataset.ScratchFile, error)
+	Scratch func() (*dataset.ScratchFile, error)
+	// Sources are the sources that feed the sink, as identities name them, in an order that depends on the sink's own plan alone. Nil means
+	// that the names are such numbers.
+	Sources   []uint32
 	Backends  string           // decoders in use, for the log
 	OpenParts int              // most parts open at once where partitioned; default 64
 	Now       func() time.Time // default time.Now
 	Logger    *slog.Logger
 	// Failed is told, once and from any goroutine, when committing failed; the run should stop. It must not block.
 	Failed func(error)
+
+	attempt int
 }
 
 // NewRunID makes the id of a run: sortable by time, and unique.
@@ -100,6 +105,14 @@ func (c Config) complete() (Config, error) {
 
 // exact tells whether the files must be the same bytes in every run: parts then end at rows that depend on nothing but the rows.
 func (c Config) exact() bool { return c.Options.Ordered && c.Options.SeedSet }
+
+// asked is how the target was asked to be treated, for the log.
+func asked(o dataset.Options) string {
+	if o.Incremental {
+		return string(Incremental)
+	}
+	return string(o.Target)
+}
 
 // owner describes this process for the one that finds the lock taken.
 func (c Config) owner() string {

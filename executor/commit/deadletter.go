@@ -100,8 +100,11 @@ func CountRead(t *block.Token, rows int) {
 // the letter is written when the generation of the row's range is committed, exactly once. t is nil where the row has no token: the
 // letter is then written at the end. The letter is borrowed. Safe for concurrent use.
 func (m *Manager) SetAside(t *block.Token, id block.RowID, l *DeadLetter) error {
-	if m.target == nil {
+	if m.target == nil || m.ended {
 		return nil
+	}
+	if id.File != nil && m.done != nil && holds(m.doneOf(id.File), id.Position) {
+		return nil // an earlier attempt committed what became of the row: it is read again for others
 	}
 	ref := deadRef{from: origin{id.File, id.Position}}
 	if m.cfg.Options.OnError == dataset.OnErrorDeadLetter {
@@ -140,7 +143,7 @@ func (m *Manager) deadLine(id block.RowID, l *DeadLetter) ([]byte, error) {
 		m.mu.Lock()
 		shift := m.mu.shift[id.File.Source]
 		m.mu.Unlock()
-		own.Identity = &DeadIdentity{id.File.Source, id.File.Ordinal + shift, id.Position, id.Child}
+		own.Identity = &DeadIdentity{m.own(id.File.Source), id.File.Ordinal + shift, id.Position, id.Child}
 		own.Path = id.File.Path
 	}
 	var line bytes.Buffer
@@ -260,20 +263,15 @@ func deadRows(segments []DeadSegment) (n int64) {
 // Carried returns how many rows earlier attempts at this run had read and how many of them had failed, in what is committed.
 func (m *Manager) Carried() (read, failed int64) { return m.carried.Read, m.carried.Failed }
 
-// gatherDead returns what the whole run set aside. If there are segments that this attempt did not write, the log says which of them
-// count; the others were left by an attempt that was killed before it listed them, and go.
+// gatherDead returns what the whole run set aside, and removes segments that were left by an attempt which was killed before it could
+// list them.
 func (m *Manager) gatherDead(ctx context.Context) (deadSummary, error) {
 	m.mu.Lock()
-	sum := m.mu.fails
+	sum := deadSummary{m.carried.Read + m.mu.fails.Read, m.carried.Failed + m.mu.fails.Failed, slices.Concat(m.carried.Dead, m.mu.fails.Dead)}
 	m.mu.Unlock()
 	names, err := m.store.List(ctx, m.cfg.Run+"/dead")
 	if err != nil {
 		return sum, fmt.Errorf("list dead letters: %w", err)
-	}
-	if len(names) > len(sum.Dead) || m.carried.Read > 0 {
-		if sum, err = readFails(ctx, m.store, m.cfg.Run); err != nil {
-			return sum, err
-		}
 	}
 	for _, n := range names {
 		if slices.ContainsFunc(sum.Dead, func(s DeadSegment) bool { return s.Name == n }) {
@@ -284,21 +282,6 @@ func (m *Manager) gatherDead(ctx context.Context) (deadSummary, error) {
 		}
 	}
 	return sum, nil
-}
-
-// readFails reads from a run's log what its committed generations set aside.
-func readFails(ctx context.Context, store dataset.Storage, run string) (sum deadSummary, err error) {
-	_, _, err = readLog(ctx, store, run, func(k kind, payload []byte) error {
-		if k != kindGeneration {
-			return nil
-		}
-		r, err := decodeGeneration(payload)
-		if err == nil {
-			sum.add(r)
-		}
-		return err
-	})
-	return sum, err
 }
 
 // deadAt says where the dead letters of a run are, if the storage knows how people call that place.

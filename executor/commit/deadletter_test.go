@@ -100,21 +100,33 @@ func TestDeadLetters(t *testing.T) {
 
 // TestKillWithDeadLetters kills runs at every crash point and runs them again.
 func TestKillWithDeadLetters(t *testing.T) {
-	kills := 0
+	kills, resumed := 0, 0
 	for _, point := range append([]string{"dead letters durable"}, crashPoints...) {
 		for name, w := range deadWorlds(t.TempDir()) {
-			if runChild(t, childJob{w, point, 1}, 0) {
-				kills++
-			} else if point == "dead letters durable" {
-				t.Errorf("%s: it never passes %s", name, point)
+			for hit := range int64(3) { // one attempt after the other
+				if runChild(t, childJob{w, point, 1 + hit}, 0) {
+					kills++
+				} else if point == "dead letters durable" && hit == 0 {
+					t.Errorf("%s: it never passes %s", name, point)
+				}
 			}
 			afterKill(t, name, w, w.expected())
 			sameDead(t, w)
+			runs, err := commit.Summaries(t.Context(), storeOf(t, w))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := runs[len(runs)-1].Manifest; m.Attempt > 1 {
+				resumed++
+				if m.Failed != int64(len(w.dead())) {
+					t.Errorf("%s, %s: %d rows failed by the manifest, want %d", point, name, m.Failed, len(w.dead()))
+				}
+			}
 		}
 	}
-	t.Logf("%d kills", kills)
-	if kills < 40 {
-		t.Errorf("%d kills only", kills)
+	t.Logf("%d kills, %d runs went on", kills, resumed)
+	if kills < 50 || resumed < 10 {
+		t.Errorf("%d kills, %d runs went on: too few to show anything", kills, resumed)
 	}
 }
 

@@ -73,3 +73,14 @@ func SetSpoolBuffer(t testing.TB, n int) {
 	spoolBuffer = n
 	t.Cleanup(func() { spoolBuffer = old })
 }
+
+// CloseGenerations closes the open generations, as reaching the size of a part does.
+func (m *Manager) CloseGenerations() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, g := range m.mu.current {
+		if g != nil {
+			m.closeGeneration(g)
+		}
+	}
+}

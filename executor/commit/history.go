@@ -39,7 +39,8 @@ type Begun struct {
 	Dir     string // the folder that paths in Command are relative to
 	Plan    json.RawMessage
 	Owner   string
-	NoRetry string // why failed rows of it cannot be tried again by themselves
+	Sources []uint32 // what identities call the sources, by their number in the log; nil: the same
+	NoRetry string   // why failed rows of it cannot be tried again by themselves
 }
 
 var errEnoughRead = errors.New("enough")
@@ -55,7 +56,7 @@ func ReadBegun(ctx context.Context, store dataset.Storage, run string) (*Begun, 
 		if err := json.Unmarshal(payload, &b); err != nil {
 			return fmt.Errorf("read begin record: %w", err)
 		}
-		out = &Begun{DecisionKind(b.Mode), b.Retries, b.Command, b.Dir, b.Plan, b.Owner, b.NoRetry}
+		out = &Begun{DecisionKind(b.Mode), b.Retries, b.Command, b.Dir, b.Plan, b.Owner, b.Sources, b.NoRetry}
 		return errEnoughRead
 	})
 	if err != nil && !errors.Is(err, errEnoughRead) {

@@ -95,6 +95,11 @@ func (p *preparation) decideRetry(ctx context.Context) (DecisionKind, error) {
 				p.cfg.Retry.Run, p.target.Locator())
 		}
 	}
+	for _, u := range p.unfinished {
+		if u.begun && u.generations > 0 && u.begin.Retries == "" {
+			return "", dataset.Usagef("retry run %s: %s holds the unfinished run %s; run its command again to finish it first", p.cfg.Retry.Run, p.target.Locator(), u.run)
+		}
+	}
 	was, is := strings.Join(last.Schema, ", "), strings.Join(schemaLines(p.cfg.Schema), ", ")
 	if was != is {
 		return "", dataset.Usagef("retry run %s: %s has the columns %s; the pipeline gives %s: operators may differ, the columns of the result may not",

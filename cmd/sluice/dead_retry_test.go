@@ -226,3 +226,24 @@ func TestRunsThatWereAppended(t *testing.T) {
 		}
 	}
 }
+
+// TestIncrementalOnOneFile: appended rows are joined into the one file, and that is no new beginning: what was read before stays read,
+// also after a retry, whose log has the files of failed rows only.
+func TestIncrementalOnOneFile(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for k := range 4 {
+		write(t, filepath.Join(dir, fmt.Sprintf("in/%d.jsonl", k)), fmt.Sprintf("{\"n\":%d,\"t\":\"1\"}\n{\"n\":%d,\"t\":\"x\"}\n", 10*k, 10*k+1))
+		want = append(want, fmt.Sprintf(`{"n":%d}`, 10*k), fmt.Sprintf(`{"n":%d}`, 10*k+1))
+		if _, stderr, code := run(t, dir, "", "--quiet", "--incremental", "--on-error", "dead-letter", "in/*.jsonl | with q = int(t) | out.parquet"); code != 3 {
+			t.Fatalf("night %d: code %d, %s", k, code, stderr)
+		}
+		if _, stderr, code := run(t, dir, "", "--quiet", "retry", "out.parquet", "in/*.jsonl | with q = int(length(t))"); code != 0 {
+			t.Fatalf("night %d: code %d, %s", k, code, stderr)
+		}
+	}
+	slices.Sort(want)
+	if got := column(t, dir, "out.parquet | select n"); !slices.Equal(got, want) {
+		t.Errorf("rows %q, want %q", got, want)
+	}
+}

@@ -44,7 +44,13 @@ func (rt *opRuntime) Fail(b *block.Block, row int, err error) error {
 	if b.Identity().Len() > row {
 		e.Row = b.Identity().At(row)
 	}
-	return w.run.failures.add(e)
+	if rt.op == nil {
+		if w.read == nil {
+			return w.give(reject{err: e})
+		}
+		return w.read.reject(e)
+	}
+	return w.reject(rt.op, b, row, e)
 }
 
 // Async implements dataset.Runtime.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
+	"github.com/sluice-data/sluice/executor/commit"
 	"github.com/sluice-data/sluice/executor/sched"
 )
 
@@ -103,6 +104,9 @@ type readState struct {
 	cur    int    // range that is read
 	pos    uint64 // first position of it that no token covers yet
 	stop   uint64 // in the last range: nothing is wanted from here on
+
+	pending []pendingReject // rows that could not be read, not covered yet
+	counted spot            // they are counted up to here
 }
 
 func (s *readState) where() string {
@@ -125,10 +129,10 @@ func (w *worker) readSplit(split *dataset.Split) error {
 	defer func() { w.read = nil }()
 	for attempt := 1; ; attempt++ {
 		before := *s
+		s.pending = nil // they are met again
 		err := s.readFrom(w.stage.list.read)
 		if err == nil {
-			s.finish()
-			return nil
+			return s.finish()
 		}
 		if w.stage.stopped.Load() && w.run.ctx.Err() == nil {
 			return nil // what ended the reader is that nothing more is wanted
@@ -194,6 +198,10 @@ func (s *readState) give(b *block.Block) error {
 	w := s.worker
 	tok := w.run.newToken(w.stage, s.cover(b.Identity()))
 	defer tok.Settle()
+	if err := s.bindRejects(tok, false); err != nil {
+		b.Release()
+		return err
+	}
 	named := b.WithIdentity(b.Identity().WithToken(tok))
 	b.Release()
 	if w.stage.resumes() {
@@ -206,6 +214,7 @@ func (s *readState) give(b *block.Block) error {
 			named = part
 		}
 	}
+	commit.CountRead(tok, named.NumRows())
 	w.run.noteRead(named)
 	return w.emit(named)
 }
@@ -252,15 +261,18 @@ func lastPosition(r *block.Run) uint64 {
 }
 
 // finish covers what is left of the split, which held no more rows: an empty token, drained at once.
-func (s *readState) finish() {
+func (s *readState) finish() error {
 	if s.worker.stage.stopped.Load() || s.worker.run.ctx.Err() != nil {
-		return
+		return nil
 	}
 	var rest []block.Range
 	for s.cur < len(s.split.Ranges) {
 		rest = s.close(rest)
 	}
-	if len(rest) > 0 {
-		s.worker.run.newToken(s.worker.stage, rest).Settle()
+	if len(rest) == 0 && len(s.pending) == 0 {
+		return nil
 	}
+	tok := s.worker.run.newToken(s.worker.stage, rest)
+	defer tok.Settle()
+	return s.bindRejects(tok, true)
 }

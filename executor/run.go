@@ -34,6 +34,7 @@ type run struct {
 	failures failures
 	scratch  *scratch
 	peak     atomic.Int64
+	watch    watch
 	yield    chan *block.Block
 	done     chan struct{} // the machine has ended, or the run was cancelled and no task is left
 
@@ -161,6 +162,7 @@ func (r *run) run(each func(*block.Block) bool) error {
 	if e := r.mu.machine.Err(); e != nil && cause == nil {
 		cause = fmt.Errorf("internal error in the scheduler: %w", e)
 	}
+	r.watch.publish(r.clock())
 	err := r.finish(cause)
 	r.scratch.close()
 	r.fillReport()
@@ -245,6 +247,7 @@ func (r *run) sendFrom(ev sched.Event, self *worker) (a answer) {
 		return a
 	}
 	ev.Now = int64(time.Since(r.start))
+	r.watch.saw(&ev)
 	if ev.Kind == sched.EvTaskDone {
 		r.mu.running--
 	}
@@ -279,6 +282,7 @@ func (r *run) markDone() {
 func (r *run) apply(ev *sched.Event, fx *sched.Effect, self *worker, a *answer, drops []dropped) []dropped {
 	switch fx.Kind {
 	case sched.FxStart:
+		r.watch.moved.Store(ev.Now)
 		t := r.startTask(fx)
 		if t.worker == self && a.next == nil {
 			a.next = t

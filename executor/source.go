@@ -41,6 +41,7 @@ func (s *stage) startListing() {
 		if err := s.listSplits(ctx); err != nil && ctx.Err() == nil {
 			s.run.fail(err)
 		}
+		s.listedAll.Store(true)
 		s.run.send(sched.Event{Kind: sched.EvListed, Stage: s.id})
 	})
 }
@@ -93,6 +94,7 @@ func (s *stage) listSplits(ctx context.Context) (err error) {
 		if err := s.run.journalSplit(ctx, s, &split); err != nil {
 			return err
 		}
+		s.count.listed.Add(max(split.Bytes, 0))
 		s.run.send(sched.Event{Kind: sched.EvSplit, Stage: s.id, Item: sched.Item{Bytes: split.Bytes, Block: &split}})
 	}
 	return s.run.listed(s)
@@ -105,6 +107,7 @@ type readState struct {
 	rt     *opRuntime
 	cur    int    // range that is read
 	pos    uint64 // first position of it that no token covers yet
+	share  share  // of the split that was read
 }
 
 func (s *readState) where() string {
@@ -120,12 +123,14 @@ func (w *worker) readSplit(split *dataset.Split) error {
 	if len(split.Ranges) > 0 {
 		s.pos = split.Ranges[0].Start
 	}
+	s.share = newShare(w.stage, split)
 	w.read = s
 	defer func() { w.read = nil }()
 	for attempt := 1; ; attempt++ {
 		before := *s
 		err := s.readFrom(w.stage.list.read)
 		if err == nil {
+			s.share.end()
 			s.finish()
 			return nil
 		}
@@ -168,7 +173,7 @@ func (s *readState) readFrom(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		b, err := rd.Next(ctx)
+		b, err := s.next(ctx, rd)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -190,7 +195,7 @@ func (s *readState) give(b *block.Block) error {
 	tok := s.worker.run.newToken(s.worker.stage, s.cover(b.Identity()))
 	named := b.WithIdentity(b.Identity().WithToken(tok))
 	b.Release()
-	s.worker.run.noteRead(named)
+	s.share.reached(s.split, s.cur, s.pos)
 	err := s.worker.emit(named)
 	tok.Settle()
 	return err

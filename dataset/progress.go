@@ -53,7 +53,7 @@ type Flow struct {
 	Allowed      int   // tasks at once at most
 	InFlight     int   // asynchronous calls
 	HeldBytes    int64 // of memory its buffers and reservations take now
-	PeakBytes    int64 // of memory granted to it at once at most
+	PeakBytes    int64 // of them at most, looked at whenever a task ends
 	Spilled      int64 // bytes written to disk for it
 	Working      time.Duration
 	// Idle is the time in which the stage ran nothing, by reason; Working and Idle add up to the time until the stage ended. Waits of

@@ -77,7 +77,8 @@ func (p Program) Main(ctx context.Context, args []string) int {
 	root.SetArgs(protectStdin(args))
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
-	return a.finish(guarded(func() error { return root.ExecuteContext(ctx) }))
+	err := guarded(func() error { return root.ExecuteContext(ctx) })
+	return a.finished(a.finish(err), err)
 }
 
 // guarded turns a panic into an error, so that nobody meets a stack; SLUICE_DEBUG=1 shows it.
@@ -101,4 +102,5 @@ type app struct {
 	file        string      // the job file, for lines
 	elsewhere   bool        // rows do not go to standard output
 	interrupted atomic.Bool // a signal came
+	watching
 }

@@ -181,9 +181,9 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	live := j.display(sink)
+	live, stop := j.watch(sink)
 	err = j.drain(ctx, plan, show, live)
-	live.stop()
+	stop(plan.Report)
 	if err != nil {
 		j.problems(plan.Report)
 		return err
@@ -213,18 +213,6 @@ func (j *job) drain(ctx context.Context, plan *dataset.Plan, show *table, live d
 	}
 	live.stop()
 	return show.finish()
-}
-
-// display chooses how progress is shown: not at all where rows are printed to the same terminal.
-func (j *job) display(sink dataset.Sink) display {
-	rows := sink != nil && j.toStdout()
-	if j.flags.quiet || rows && isTerminal(j.Stdout) && isTerminal(j.Stderr) {
-		return noDisplay{}
-	}
-	if isTerminal(j.Stderr) {
-		return startBar(j.Stderr, j.look)
-	}
-	return startLines(j.Stderr, j.look)
 }
 
 // explain shows what a pipeline would do.

@@ -51,6 +51,8 @@ func (a *app) root() *cobra.Command {
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.openEvents() }
 	root.Flags().SortFlags = false
 	root.AddCommand(a.runCommand(), a.explainCommand(), a.opsCommand(), a.versionCommand())
+	root.AddCommand(a.lookCommands()...)
+	root.AddCommand(a.inspectFileCommand())
 	return root
 }
 

@@ -73,6 +73,7 @@ func (p Program) Main(ctx context.Context, args []string) int {
 	}
 	signal.Ignore(syscall.SIGPIPE) // a reader of our output that goes away is an error of the write
 	a := &app{Program: p}
+	defer a.catchStatus()()
 	root := a.root()
 	root.SetArgs(protectStdin(args))
 	root.SetOut(p.Stdout)

@@ -131,7 +131,7 @@ func (j *job) mistyped(err error) error {
 	if j.file != "" || len(j.parsed.Steps) > 0 || j.parsed.Sink != nil || strings.ContainsAny(j.text, "./*") {
 		return err
 	}
-	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "help", "completion"})
+	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "schema", "head", "count", "inspect", "version", "help", "completion"})
 	if near == "" {
 		return err
 	}

@@ -20,13 +20,11 @@ func TestStallsAreToldAgainLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var look lookout
 		var at []time.Duration
-		run := &standstill{since: time.Now()}
 		w := watchStalls(&look, func(r dataset.Report) { at = append(at, r.Quiet) })
 		time.Sleep(40 * time.Second) // no run yet: nothing to tell
-		run.since = time.Now()
-		look.set(run)
+		look.set(&standstill{since: time.Now()})
 		time.Sleep(130 * time.Second)
-		run.since = time.Now() // it went on
+		look.set(&standstill{since: time.Now()}) // it went on
 		time.Sleep(35 * time.Second)
 		w.stop()
 		w.stop()

@@ -30,6 +30,7 @@ func (f *seeFlags) statsGiven() bool { return f.set != nil && f.set.Changed("sta
 type watching struct {
 	shown  atomic.Pointer[display] // the display of the run, while there is one
 	events *events                 // nil unless they were asked for
+	ask    chan os.Signal          // somebody asks for the status
 }
 
 // say writes whole lines to standard error, past the display if there is one.

@@ -1,18 +1,12 @@
 package sluice_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice"
 	"github.com/sluice-data/sluice/dataset"
@@ -37,10 +31,15 @@ func open(t *testing.T, opts ...sluice.Option) *sluice.Session {
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, path, text)
 	return path
+}
+
+func writeFile(tb testing.TB, path, text string) {
+	tb.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 const people = `{"id":1,"name":"ada","score":0.5,"tags":["x","y"],"born":"1815-12-10T00:00:00Z"}
@@ -74,59 +73,6 @@ func TestTerminals(t *testing.T) {
 	}
 }
 
-func TestRowsOfStructs(t *testing.T) {
-	type person struct {
-		Name  string `sluice:",zero"`
-		ID    int64
-		Score *float64
-		Tags  []string `sluice:",zero,copy"`
-	}
-	ds := open(t).ReadJSONL(file(t, "people.jsonl", people))
-	var got []person
-	for p, err := range sluice.Rows[person](t.Context(), ds, sluice.WithOrdered()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, p)
-	}
-	if len(got) != 3 || got[0].Name != "ada" || *got[0].Score != 0.5 || got[0].Tags[1] != "y" || got[1].Score != nil || got[2].ID != 3 {
-		t.Errorf("rows are %+v", got)
-	}
-}
-
-func TestRowsThatDoNotFit(t *testing.T) {
-	type strict struct{ Name string }
-	ds := open(t).ReadJSONL(file(t, "people.jsonl", people))
-	n, failed := 0, error(nil)
-	for _, err := range sluice.Rows[strict](t.Context(), ds) {
-		if err != nil {
-			failed = err
-			break
-		}
-		n++
-	}
-	if failed == nil || !strings.Contains(failed.Error(), `column "name" is null`) {
-		t.Errorf("the error is %v", failed)
-	}
-	var report dataset.Report
-	n = 0
-	for _, err := range sluice.Rows[strict](t.Context(), ds, sluice.WithOnError(sluice.Skip), sluice.WithReport(&report)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if n != 2 || report.RowsFailed != 1 {
-		t.Errorf("%d rows, %d failed; want 2 and 1", n, report.RowsFailed)
-	}
-	type wrong struct{ Nmae string }
-	for _, err := range sluice.Rows[wrong](t.Context(), ds) {
-		if err == nil || !strings.Contains(err.Error(), `did you mean "name"`) {
-			t.Errorf("the error is %v", err)
-		}
-	}
-}
-
 func TestMistakesComeOutAtTheTerminal(t *testing.T) {
 	s := open(t)
 	ds := s.ReadJSONL(file(t, "people.jsonl", people))
@@ -153,6 +99,8 @@ func TestMistakesComeOutAtTheTerminal(t *testing.T) {
 		"tune a function": {ds.Limit(1).Tune(sluice.CodeVersion(1)).Write(out), "CodeVersion"},
 		"first one":       {ds.Step("a", "").Step("b", "").Write(out), `"a"`},
 		"in a union":      {ds.Union(ds.Step("c", "")).Write(out), `"c"`},
+		"no operator":     {ds.Via(nil).Write(out), "is nil"},
+		"no source":       {s.From(nil).Write(out), "is nil"},
 		"pipeline":        {s.Pipeline("a.jsonl | b.parquet").Write(out), "ends in the sink"},
 		"job":             {s.Job("a.jsonl | limit 1"), "no sink"},
 		"job text":        {s.Job("a.jsonl | limmit 1 | b.parquet"), "limmit"},
@@ -187,6 +135,22 @@ func TestSeveralOutputsShareTheirSteps(t *testing.T) {
 	other := open(t)
 	if _, err := other.Run(t.Context(), ds.Write("-")); err == nil || !strings.Contains(err.Error(), "another session") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestDatasetsAreUsedAgain(t *testing.T) {
+	s := open(t)
+	ds := s.ReadJSONL(file(t, "people.jsonl", people)).Select("id")
+	twice := ds.Filter("id > 1").Union(ds, ds.Filter("id == 1").Union(ds.Limit(1)))
+	for range 3 {
+		rows, err := twice.Sort("id").Take(t.Context(), 99)
+		if got := fmt.Sprint(rows); err != nil || got != "[map[id:1] map[id:1] map[id:1] map[id:2] map[id:2] map[id:3] map[id:3]]" {
+			t.Fatalf("rows are %s, %v", got, err)
+		}
+	}
+	rows, err := twice.Take(t.Context(), 99) // one input after the other
+	if got := fmt.Sprint(rows); err != nil || got != "[map[id:2] map[id:3] map[id:1] map[id:2] map[id:3] map[id:1] map[id:1]]" {
+		t.Fatalf("rows are %s, %v", got, err)
 	}
 }
 
@@ -245,52 +209,5 @@ func TestOptionsWithBlanksAndLists(t *testing.T) {
 	}
 	if len(rows) != 1 || len(rows[0]["t"].([]any)) != 8*8*3 || rows[0]["my pixels"].(sluice.Row)["width"] != int32(8) {
 		t.Errorf("rows are %v", rows)
-	}
-}
-
-func TestMapBatchesMayChangeTheNumberOfRows(t *testing.T) {
-	twice := func(_ context.Context, mem memory.Allocator, in arrow.RecordBatch) (arrow.RecordBatch, error) {
-		ids := in.Column(0).(*array.Int64)
-		out, parent := array.NewInt64Builder(mem), array.NewUint32Builder(mem)
-		defer out.Release()
-		defer parent.Release()
-		for i, id := range ids.Values() {
-			out.AppendValues([]int64{id, id * 10}, nil)
-			parent.AppendValues([]uint32{uint32(i), uint32(i)}, nil)
-		}
-		cols := []arrow.Array{out.NewArray(), parent.NewArray()}
-		defer cols[0].Release()
-		defer cols[1].Release()
-		schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64},
-			{Name: sluice.ParentColumn, Type: arrow.PrimitiveTypes.Uint32}}, nil)
-		return array.NewRecordBatch(schema, cols, int64(cols[0].Len())), nil
-	}
-	schema := func(*arrow.Schema) (*arrow.Schema, error) {
-		return arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil), nil
-	}
-	ds := open(t).ReadJSONL(file(t, "people.jsonl", people)).Select("id")
-	rows, err := sluice.MapBatches(ds, schema, twice, sluice.BatchSize(2), sluice.FuncName("twice")).Take(t.Context(), 9)
-	if got := fmt.Sprint(rows); err != nil || got != "[map[id:1] map[id:10] map[id:2] map[id:20] map[id:3] map[id:30]]" {
-		t.Errorf("rows are %v, %v", got, err)
-	}
-}
-
-func TestFunctionsFailTheirRowOnly(t *testing.T) {
-	type in struct{ ID int64 }
-	ds := open(t).ReadJSONL(file(t, "people.jsonl", people))
-	bad := errors.New("two is bad")
-	ds = sluice.FilterRows(ds, func(_ context.Context, r in) (bool, error) {
-		if r.ID == 2 {
-			return false, bad
-		}
-		return true, nil
-	})
-	if _, err := ds.Count(t.Context()); !errors.Is(err, bad) {
-		t.Errorf("the error is %v", err)
-	}
-	var r dataset.Report
-	n, err := ds.Count(t.Context(), sluice.WithOnError(sluice.Skip), sluice.WithReport(&r))
-	if n != 2 || err != nil || r.RowsFailed != 1 {
-		t.Errorf("%d rows, %d failed, %v", n, r.RowsFailed, err)
 	}
 }

@@ -31,6 +31,9 @@ func (d Dataset) Plain() dataset.Dataset { return d.d }
 
 // Via appends any operator. Further datasets are its inputs 1, 2, ….
 func (d Dataset) Via(spec dataset.Spec, more ...Dataset) Dataset {
+	if spec == nil {
+		return d.failed(dataset.Usagef("via: the operator is nil; look at the error of the function that made it"))
+	}
 	st := &step{from: d.d, spec: spec}
 	for _, m := range more {
 		st.more = append(st.more, m.d)

@@ -1,10 +1,10 @@
-// Package sluice is a streaming multimodal data engine: read raw images, documents, text and tables; decode, filter, deduplicate, run models over them; write
-// what is worth keeping, or feed it to a trainer. It keeps every core busy, stays within a byte budget, and loses nothing when something
-// dies.
+// Package sluice is a streaming multimodal data engine: read images, tables and files; decode, filter, deduplicate, transform, with steps that have
+// names or with functions of your own; write what is worth keeping, or loop over it. It keeps every core busy, stays within a budget of
+// bytes, and publishes results whole.
 //
 //	s, err := sluice.Open(ctx)
 //	defer s.Close()
-//	stats, err := s.ReadImages("photos/").
+//	report, err := s.ReadImages("photos/").
 //		Decode().Resize(224, 224).
 //		Filter("width >= 256").
 //		WriteParquet("out/").

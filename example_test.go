@@ -307,6 +307,33 @@ func ExampleDataset_WriteJSONL() {
 	// Output: {"user":{"name":"Ada","age":36}}
 }
 
+func ExampleSession_ReadCSV() {
+	s := session()
+	defer s.Close()
+	dir := folder()
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "people.csv")
+	if err := os.WriteFile(path, []byte("id;name;born\n1;Ada;1815-12-10\n2;NA;NA\n"), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	show(s.ReadCSV(path, "delim=;", "null=NA"))
+	// Output:
+	// {"id":1,"name":"Ada","born":"1815-12-10"}
+	// {"id":2,"name":null,"born":null}
+}
+
+func ExampleDataset_WriteCSV() {
+	s := session()
+	defer s.Close()
+	if _, err := s.ReadJSONL("examples/data/events.jsonl").Limit(2).Select("id", "text", "score").WriteCSV("-").Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// id,text,score
+	// 1,Guten Morgen,0.93
+	// 2,Good morning,0.97
+}
+
 func ExampleSession_JobFile() {
 	s := session()
 	defer s.Close()

@@ -13,10 +13,11 @@ import (
 // string for what is left (decimals, times of day, intervals).
 type Row map[string]any
 
-func rowOf(rec arrow.RecordBatch, i int) Row {
-	row := make(Row, rec.NumCols())
-	for k, f := range rec.Schema().Fields() {
-		row[f.Name] = valueOf(rec.Column(k), i)
+// rowOf copies one row of columns that have these fields.
+func rowOf(fields []arrow.Field, columns []arrow.Array, i int) Row {
+	row := make(Row, len(fields))
+	for k := range fields {
+		row[fields[k].Name] = valueOf(columns[k], i)
 	}
 	return row
 }
@@ -36,9 +37,10 @@ func valueOf(a arrow.Array, i int) any {
 	case *array.Boolean:
 		return a.Value(i)
 	case *array.Struct:
+		t := a.DataType().(*arrow.StructType)
 		row := make(Row, a.NumField())
-		for k, f := range a.DataType().(*arrow.StructType).Fields() {
-			row[f.Name] = valueOf(a.Field(k), i)
+		for k := range a.NumField() {
+			row[t.Field(k).Name] = valueOf(a.Field(k), i)
 		}
 		return row
 	case *array.Map:

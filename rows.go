@@ -23,24 +23,30 @@ func Rows[T any](ctx context.Context, d Dataset, opts ...RunOption) iter.Seq2[T,
 			yield(none, err)
 			return
 		}
+		defer r.op.Close() //nolint:errcheck // a row filter holds nothing
 		for b, err := range r.checked(d).Blocks(ctx, opts...) {
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			rows, err := r.read(ctx, b)
-			for _, row := range rows {
-				if !yield(row, nil) {
+			for at := 0; at < b.NumRows(); at += rowsAtOnce {
+				rows, err := r.read(ctx, b, at)
+				for _, row := range rows {
+					if !yield(row, nil) {
+						return
+					}
+				}
+				if err != nil {
+					yield(none, err)
 					return
 				}
-			}
-			if err != nil {
-				yield(none, err)
-				return
 			}
 		}
 	}
 }
+
+// rowsAtOnce is how many rows are read into structs before they are yielded: few enough to stay in the cache.
+const rowsAtOnce = 1024
 
 // rowReader reads the rows of blocks into structs. It uses an instance of the row filter, whose function sees every row.
 type rowReader[T any] struct {
@@ -95,11 +101,13 @@ func (r *rowReader[T]) checked(d Dataset) Dataset {
 	return d.Via(r.check)
 }
 
-// read returns the rows of b. The slice is used again.
-func (r *rowReader[T]) read(ctx context.Context, b *block.Block) ([]T, error) {
+// read returns the rows of b from at on. The slice is used again.
+func (r *rowReader[T]) read(ctx context.Context, b *block.Block, at int) ([]T, error) {
 	clear(r.rows)
 	r.rows = r.rows[:0]
-	err := r.op.Process(ctx, 0, b, nil)
+	piece := b.Slice(at, min(rowsAtOnce, b.NumRows()-at))
+	defer piece.Release()
+	err := r.op.Process(ctx, 0, piece, nil)
 	return r.rows, err
 }
 

@@ -23,6 +23,11 @@ func (d Dataset) WriteJSONL(path string, options ...string) Output {
 	return d.WriteWith("jsonl", path, options...)
 }
 
+// WriteCSV writes comma-separated values. Nested and binary columns are refused.
+func (d Dataset) WriteCSV(path string, options ...string) Output {
+	return d.WriteWith("csv", path, options...)
+}
+
 // WriteWith writes with the named writer; "" lets the extension choose.
 func (d Dataset) WriteWith(writer, path string, options ...string) Output {
 	if d.d.Err() != nil {

@@ -29,6 +29,11 @@ func (s *Session) ReadJSONL(path string, options ...string) Dataset {
 	return s.ReadWith("jsonl", []string{path}, options...)
 }
 
+// ReadCSV reads comma-separated values: ReadCSV("*.csv", "delim=;", "null=NA").
+func (s *Session) ReadCSV(path string, options ...string) Dataset {
+	return s.ReadWith("csv", []string{path}, options...)
+}
+
 // ReadBinary reads whole files, one row each, into the columns path and data.
 func (s *Session) ReadBinary(path string, options ...string) Dataset {
 	return s.ReadWith("binary", []string{path}, options...)
@@ -53,6 +58,9 @@ func (s *Session) ReadWith(reader string, paths []string, options ...string) Dat
 
 // From reads a source of your own.
 func (s *Session) From(src dataset.Source) Dataset {
+	if src == nil {
+		return s.failed(dataset.Usagef("from: the source is nil; look at the error of the function that made it"))
+	}
 	return Dataset{s: s, d: dataset.From(src, s.local)}
 }
 

@@ -37,8 +37,9 @@ func (d Dataset) Rows(ctx context.Context, opts ...RunOption) iter.Seq2[Row, err
 				yield(nil, err)
 				return
 			}
+			fields, columns := b.Schema().Fields(), b.Record().Columns()
 			for i := range b.NumRows() {
-				if !yield(rowOf(b.Record(), i), nil) {
+				if !yield(rowOf(fields, columns, i), nil) {
 					return
 				}
 			}

@@ -21,6 +21,7 @@ type TransientError struct {
 	After time.Duration
 }
 
+// Error implements error.
 func (e *TransientError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
@@ -29,6 +30,7 @@ func (e *TransientError) Unwrap() error { return e.Err }
 // FatalError ends the run whatever the error policy.
 type FatalError struct{ Err error }
 
+// Error implements error.
 func (e *FatalError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
@@ -37,6 +39,7 @@ func (e *FatalError) Unwrap() error { return e.Err }
 // UsageError is a mistake in what was asked for: a plan that does not check, an unknown option, a refused target. Exit code 2.
 type UsageError struct{ Err error }
 
+// Error implements error.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
@@ -53,6 +56,7 @@ type RowError struct {
 	Err   error
 }
 
+// Error implements error.
 func (e *RowError) Error() string {
 	var s strings.Builder
 	s.WriteString(e.Op)
@@ -80,6 +84,7 @@ type PanicError struct {
 	Stack []byte
 }
 
+// Error implements error.
 func (e *PanicError) Error() string {
 	return fmt.Sprintf("internal error in %s at %s: %v", e.Op, e.Where, e.Value)
 }

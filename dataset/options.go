@@ -22,6 +22,23 @@ const (
 	TargetAppend    TargetMode = "append"
 )
 
+// ChangedPolicy says what an incremental run does about a file that was read before and is another version now.
+type ChangedPolicy string
+
+// The policies.
+const (
+	ChangedFail ChangedPolicy = "fail" // refuse to run, naming it; the default
+	ChangedSkip ChangedPolicy = "skip" // leave it as it was read
+)
+
+// GrownPolicy says what an incremental run does about a file that was read before and only grew since.
+type GrownPolicy string
+
+// The policies. The zero value takes it for changed.
+const (
+	GrownTail GrownPolicy = "tail" // read what was added
+)
+
 // Options of one run. The zero value is a good default. None of them changes which rows come out, apart from Seed and OnError.
 type Options struct {
 	OnError     ErrorPolicy
@@ -35,7 +52,11 @@ type Options struct {
 		NoFuse     bool // keep every step a stage, for measuring
 		NoCoalesce bool // leave small blocks as they are
 	}
-	Command string // the command as typed, for the log
+	// Incremental reads only files that no run on the target has read before, and adds their rows. Changed and Grown apply to it.
+	Incremental bool
+	Changed     ChangedPolicy
+	Grown       GrownPolicy
+	Command     string // the command as typed, for the log
 }
 
 // Report is what a run did, filled in while it runs.

@@ -173,3 +173,6 @@ type JoinPart struct {
 
 // OrderKeeper is a Sink that wants rows in source order also when the run does not ask for it: one file, standard output.
 type OrderKeeper interface{ KeepsOrder() bool }
+
+// SpillPlace is a Target on a local disk: SpillDir is a folder on the same disk, where runs spill unless they are told another place.
+type SpillPlace interface{ SpillDir() string }

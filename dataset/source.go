@@ -56,6 +56,9 @@ type FileRef struct {
 	Size    int64     `json:"size"`
 	ModTime time.Time `json:"mtime,omitzero"`
 	ETag    string    `json:"etag,omitempty"`
+	// Mark sums up the content for a later run that wants to know whether the file only grew; see Growing. It tells no versions
+	// apart. 0: there is none.
+	Mark uint64 `json:"mark,omitempty"`
 }
 
 // Reader gives the blocks of one split in order. Calls never overlap. Blocks carry identity runs with File set from SplitRange.ID;
@@ -85,6 +88,15 @@ type LimitHint interface {
 // SizeHint is a Source that knows its total size before it is listed; ok is false where it does not.
 type SizeHint interface {
 	SizeHint(ctx context.Context) (bytes, rows int64, ok bool)
+}
+
+// Growing is a Source whose files may grow at their end between runs (lines of text), so that only what was added need be read.
+type Growing interface {
+	Source
+	// Mark sums up the first n bytes of a file: their number, head and tail. It is never 0. ended tells that they end where a
+	// position ends too (behind a line), or that the file ends there; else what was the last row has grown as well. ok is false for files
+	// that do not grow this way (compressed ones).
+	Mark(ctx context.Context, f FileRef, n int64) (mark uint64, ended, ok bool, err error)
 }
 
 // FailedRow makes the empty-columned block of one row that a reader passes to Runtime.Fail; the caller releases it.

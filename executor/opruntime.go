@@ -30,6 +30,11 @@ func (rt *opRuntime) name() string {
 // Fail implements dataset.Runtime.
 func (rt *opRuntime) Fail(b *block.Block, row int, err error) error {
 	w := rt.worker
+	if rt.op == nil && w.stage.resumes() {
+		if _, all := w.stage.feed.Unread(b); !all { // it failed in the attempt that committed what is around it
+			return nil
+		}
+	}
 	w.stage.count.failed.Add(1)
 	e := &dataset.RowError{Op: rt.name(), Class: dataset.ClassOf(err), Err: err}
 	var step dataset.Stepped

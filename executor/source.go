@@ -84,20 +84,17 @@ func (s *stage) listSplits(ctx context.Context) (err error) {
 			err = &dataset.PanicError{Op: s.Name, Where: "listing", Value: v}
 		}
 	}()
-	for split, err := range s.Source.Splits(ctx, dataset.Cursor{}) {
+	for split, err := range s.splits(ctx) {
 		if err != nil {
 			return err
 		}
 		if err := s.list.wait(ctx); err != nil {
 			return err
 		}
-		if err := s.run.journalSplit(ctx, s, &split); err != nil {
-			return err
-		}
 		s.count.listed.Add(max(split.Bytes, 0))
 		s.run.send(sched.Event{Kind: sched.EvSplit, Stage: s.id, Item: sched.Item{Bytes: split.Bytes, Block: &split}})
 	}
-	return s.run.listed(s)
+	return nil
 }
 
 // readState follows one split as it is read.
@@ -107,6 +104,7 @@ type readState struct {
 	rt     *opRuntime
 	cur    int    // range that is read
 	pos    uint64 // first position of it that no token covers yet
+	stop   uint64 // in the last range: nothing is wanted from here on
 	share  share  // of the split that was read
 }
 
@@ -120,8 +118,11 @@ func (s *readState) where() string {
 // readSplit reads one split to its end and hands its blocks over. A transient error reopens it where it was.
 func (w *worker) readSplit(split *dataset.Split) error {
 	s := &readState{worker: w, split: split, rt: &opRuntime{worker: w}}
-	if len(split.Ranges) > 0 {
-		s.pos = split.Ranges[0].Start
+	if n := len(split.Ranges); n > 0 {
+		s.pos, s.stop = split.Ranges[0].Start, split.Ranges[n-1].End
+		if w.stage.resumes() {
+			s.pos, s.stop = w.stage.feed.Start(&split.Ranges[0]), w.stage.feed.Stop(&split.Ranges[n-1])
+		}
 	}
 	s.share = newShare(w.stage, split)
 	w.read = s
@@ -167,7 +168,7 @@ func (s *readState) readFrom(ctx context.Context) error {
 	}
 	defer rd.Close()
 	for {
-		if s.worker.stage.stopped.Load() {
+		if s.worker.stage.stopped.Load() || s.cur == len(s.split.Ranges)-1 && s.pos >= s.stop {
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -186,19 +187,32 @@ func (s *readState) readFrom(ctx context.Context) error {
 	}
 }
 
-// give binds a reader's block to a token and hands it over.
+// resumes tells whether targets have rows of the source from earlier attempts.
+func (s *stage) resumes() bool { return s.feed != nil && s.feed.Resumes() }
+
+// give binds a reader's block to a token and hands it over, without the rows that every target has.
 func (s *readState) give(b *block.Block) error {
 	if b.NumRows() == 0 {
 		b.Release()
 		return nil
 	}
-	tok := s.worker.run.newToken(s.worker.stage, s.cover(b.Identity()))
+	w := s.worker
+	tok := w.run.newToken(w.stage, s.cover(b.Identity()))
+	defer tok.Settle()
 	named := b.WithIdentity(b.Identity().WithToken(tok))
 	b.Release()
 	s.share.reached(s.split, s.cur, s.pos)
-	err := s.worker.emit(named)
-	tok.Settle()
-	return err
+	if w.stage.resumes() {
+		if keep, all := w.stage.feed.Unread(named); !all {
+			part, err := block.Take(w.mem, named, keep)
+			named.Release()
+			if err != nil {
+				return fmt.Errorf("leave out rows that were committed before: %w", err)
+			}
+			named = part
+		}
+	}
+	return w.emit(named)
 }
 
 // cover returns the ranges between what was covered so far and the last row of id, and moves on.

@@ -27,6 +27,7 @@ type stage struct {
 	target     *target
 	managers   []*commit.Manager  // of the targets that rows beginning here can reach
 	drained    func(*block.Token) // tells them
+	feed       *commit.Feed       // of a source that has managers
 
 	count stageCount
 }

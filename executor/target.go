@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/sluice-data/sluice/dataset"
@@ -20,29 +19,24 @@ type target struct {
 	ended   bool
 }
 
-// openTargets locks and looks at every target. done means that all of them are complete already.
+// openTargets locks and looks at every target, and begins on those where something is to be done. done means that there is none.
 func (r *run) openTargets() (done bool, err error) {
-	var sinks []*stage
 	for _, s := range r.stages {
 		if s.Sink != nil {
-			sinks = append(sinks, s)
+			t := &target{stage: s}
+			s.target = t
+			r.targets = append(r.targets, t)
 		}
 	}
-	id, complete := commit.NewRunID(r.start), 0
-	for i, s := range sinks {
-		t := &target{stage: s}
-		s.target = t
-		r.targets = append(r.targets, t)
-		if err := r.openTarget(t, i, id); err != nil {
-			r.abortTargets()
-			return false, err
-		}
-		if t.manager == nil {
-			complete++
-		}
+	id, complete, err := r.beginTargets()
+	if err != nil {
+		return false, errors.Join(err, r.abortTargets())
 	}
 	r.route()
-	if len(sinks) == 0 || complete < len(sinks) || len(sinks) < len(r.plan.Outputs) {
+	if err := r.openFeeds(); err != nil {
+		return false, errors.Join(err, r.abortTargets())
+	}
+	if len(r.targets) == 0 || complete < len(r.targets) || len(r.targets) < len(r.plan.Outputs) {
 		r.plan.Report.Run = id
 		return false, nil
 	}
@@ -54,143 +48,91 @@ func (r *run) openTargets() (done bool, err error) {
 	return true, nil
 }
 
-func (r *run) openTarget(t *target, index int, id string) error {
+// beginTargets looks at all targets before it begins on any: a run that goes on for one of them gives its id to all.
+func (r *run) beginTargets() (id string, complete int, err error) {
+	looks := make([]*commit.Prospect, len(r.targets))
+	defer func() {
+		for _, l := range looks {
+			if l != nil {
+				err = errors.Join(err, l.Leave())
+			}
+		}
+	}()
+	id = commit.NewRunID(r.start)
+	resumed := false
+	for i, t := range r.targets {
+		if looks[i], err = r.lookAt(t, i, id); err != nil {
+			return "", 0, err
+		}
+		run := looks[i].Run()
+		if run != "" && resumed && run != id {
+			return "", 0, dataset.Usagef("write results: their unfinished runs %s and %s are different ones; finish each with the command that began it, or begin anew with --overwrite", id, run)
+		}
+		if run != "" {
+			id, resumed = run, true
+		}
+	}
+	for i, t := range r.targets {
+		began, err := r.beginTarget(t, looks[i], id, resumed)
+		if err != nil {
+			return "", 0, err
+		}
+		if !began {
+			complete++
+		}
+	}
+	return id, complete, nil
+}
+
+func (r *run) lookAt(t *target, index int, id string) (*commit.Prospect, error) {
 	out := r.plan.Outputs[t.stage.Output]
 	plan, err := commit.Plan(r.ctx, out, dataset.NewSchemas(), r.plan.Options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opts := r.plan.Options
 	opts.Ordered = t.stage.InOrder
-	m, d, err := commit.Prepare(r.ctx, commit.Config{
+	sources, origins := r.sourcesOf(t.stage)
+	return commit.Look(r.ctx, commit.Config{
 		Sink: t.stage.Sink, Schema: t.stage.In[0], Plan: plan, Options: opts, Run: id, Index: index,
-		Lanes: max(1, t.stage.Sched.MaxWorkers), Inputs: r.inputsOf(t.stage), Deferred: r.deferredFor(t.stage),
-		Logger: r.cfg.Logger, Failed: r.fail,
+		Lanes: max(1, t.stage.Sched.MaxWorkers), Sources: origins, Inputs: inputsOf(r.ctx, sources), Deferred: r.deferredFor(t.stage),
+		Failures: r.failures.total.Load, Logger: r.cfg.Logger, Failed: r.fail,
 	})
-	if err != nil {
-		return err
+}
+
+// beginTarget begins on a target, unless nothing is to be done there.
+func (r *run) beginTarget(t *target, look *commit.Prospect, id string, resumed bool) (began bool, err error) {
+	finished := false
+	if resumed && look.Run() == "" && look.Kind != commit.Complete {
+		if finished, err = look.Finished(r.ctx, id); err != nil {
+			return false, err
+		}
+		if finished {
+			look.Notes = append(look.Notes, fmt.Sprintf("run %s had finished with %s; what is new for it waits until the next run", id, place(t.stage.Sink)))
+		}
 	}
-	r.plan.Report.Notes = append(r.plan.Report.Notes, d.Notes...)
-	if m == nil {
+	if look.Kind == commit.Complete || finished {
 		if tg, ok := t.stage.Sink.(dataset.Target); ok {
-			t.report = d.Report(tg)
+			t.report = look.Report(tg)
 		}
-		return nil
+		r.plan.Report.Notes = append(r.plan.Report.Notes, look.Notes...)
+		return false, nil
 	}
-	t.manager = m
-	return nil
+	if t.manager, err = look.Begin(r.ctx, id); err != nil {
+		return false, err
+	}
+	r.plan.Report.Notes = append(r.plan.Report.Notes, look.Notes...)
+	if p, ok := t.stage.Sink.(dataset.SpillPlace); ok && r.scratch.dir == "" {
+		r.scratch.dir = p.SpillDir()
+	}
+	return true, nil
 }
 
-// inputsOf lists the files that a sink's rows are read from.
-func (r *run) inputsOf(sink *stage) func() iter.Seq2[commit.Input, error] {
-	var sources []commit.NumberedSource
-	fed, _ := r.reach(sink)
-	for i, s := range r.stages {
-		if s.Source != nil && fed[i] {
-			sources = append(sources, commit.NumberedSource{ID: s.Origin, Source: s.Source})
-		}
+func place(s dataset.Sink) string {
+	if t, ok := s.(dataset.Target); ok {
+		return t.Locator()
 	}
-	return func() iter.Seq2[commit.Input, error] { return commit.ListNumbered(r.ctx, sources) }
-}
-
-// reach says for each stage whether the sink stage is fed by it, and whether only through a barrier.
-func (r *run) reach(sink *stage) (fed, deferred map[int]bool) {
-	fed, deferred = map[int]bool{}, map[int]bool{}
-	var visit func(i int, behind bool)
-	visit = func(i int, behind bool) {
-		if fed[i] && (behind || !deferred[i]) {
-			return
-		}
-		fed[i], deferred[i] = true, behind
-		for _, from := range r.stages[i].Inputs {
-			visit(from, behind || r.stages[i].Sched.Barrier)
-		}
-	}
-	visit(int(sink.id), false)
-	return fed, deferred
-}
-
-// deferredFor tells which identities must not commit before the end: those of barriers, and of sources seen only through one.
-func (r *run) deferredFor(sink *stage) func(uint32) bool {
-	fed, deferred := r.reach(sink)
-	direct := map[uint32]bool{}
-	for i, s := range r.stages {
-		if s.Source != nil && fed[i] && !deferred[i] {
-			direct[s.Origin] = true
-		}
-	}
-	return func(source uint32) bool { return !direct[source] }
-}
-
-// route finds, for every stage, the managers that its rows can reach, before the run begins.
-func (r *run) route() {
-	for _, t := range r.targets {
-		if t.manager == nil {
-			continue
-		}
-		fed, _ := r.reach(t.stage)
-		for i, s := range r.stages {
-			if fed[i] && s.Sink == nil {
-				s.managers = append(s.managers, t.manager)
-			}
-		}
-	}
-	for _, s := range r.stages {
-		managers := s.managers
-		switch len(managers) {
-		case 0:
-		case 1:
-			s.drained = managers[0].Drained
-		default:
-			s.drained = func(t *block.Token) {
-				for _, m := range managers {
-					m.Drained(t)
-				}
-			}
-		}
-	}
-}
-
-// newToken makes a token for rows that begin at stage s.
-func (r *run) newToken(s *stage, ranges []block.Range) *block.Token {
-	t := block.NewToken(ranges, s.drained)
-	if len(s.managers) > 0 {
-		t.State = commit.NewTokenState(len(r.targets))
-	}
-	return t
-}
-
-// journalSplit gives the files of a split their identities and tells every target of it.
-func (r *run) journalSplit(ctx context.Context, s *stage, sp *dataset.Split) error {
-	for _, m := range s.managers {
-		if err := m.Split(ctx, s.Origin, sp); err != nil {
-			return err
-		}
-	}
-	if len(s.managers) > 0 {
-		return nil
-	}
-	for i := range sp.Ranges {
-		g := &sp.Ranges[i]
-		if last := s.list.last; last != nil && last.Path == g.File.Path {
-			g.ID = last
-			continue
-		}
-		g.ID = &block.File{Source: s.Origin, Ordinal: s.list.files, Path: g.File.Path}
-		s.list.last = g.ID
-		s.list.files++
-	}
-	return nil
-}
-
-// listed tells the targets that a source has no more splits.
-func (r *run) listed(s *stage) error {
-	for _, m := range s.managers {
-		if err := m.Listed(s.Origin); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.Name()
 }
 
 // ticker calls Tick of all managers now and then; the result stops it and waits.
@@ -201,7 +143,11 @@ func (r *run) ticker() func() {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(time.Second)
+		every := time.Second
+		if e := r.plan.Options.CommitEvery; e > 0 {
+			every = min(every, max(e/2, 10*time.Millisecond))
+		}
+		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
 			select {
@@ -221,6 +167,7 @@ func (r *run) ticker() func() {
 
 // finish publishes every target, or leaves all of them as they were.
 func (r *run) finish(cause error) error {
+	r.noteResumed()
 	if cause != nil {
 		return errors.Join(cause, r.abortTargets())
 	}

@@ -171,6 +171,12 @@ type floatColumn[T float32 | float64] struct {
 
 func (c *floatColumn[T]) parse(p *parser, i int) int {
 	if p.plain {
+		if f, j := scalar.ShortFloat(p.buf, i); j > i && c.DT.ID() == arrow.FLOAT64 {
+			if end := p.term(j); end >= 0 {
+				c.Push(T(f))
+				return end
+			}
+		}
 		if n, j := scalar.Scan(p.buf, i); n.Form == 0 {
 			if end := p.term(j); end >= 0 {
 				return c.push(p, n, p.buf[i:j], i, end)

@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/bits"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 )
 
 // cuts finds the state of the machine at positions of one file, without running it from the start: where every quote stands right at the
@@ -21,6 +21,7 @@ import (
 // with escapes or comments, the machine itself runs over the file, once, in order.
 type cuts struct {
 	d      dialect
+	fits   [256]beside
 	size   int64
 	start  int64 // behind the byte order mark
 	pieces []piece
@@ -49,9 +50,9 @@ type count struct {
 }
 
 func newCuts(d dialect, size int64, bom bool) *cuts {
-	c := &cuts{d: d, size: size, pieces: make([]piece, size/pieceBytes+1)}
+	c := &cuts{d: d, fits: d.besides(), size: size, pieces: make([]piece, size/pieceBytes+1)}
 	if bom {
-		c.start = int64(len(bomUTF8))
+		c.start = int64(len(charset.Mark))
 	}
 	c.exact.known = map[int64]state{}
 	return c
@@ -194,7 +195,7 @@ func (c *cuts) count(r *cutReader, from, to int64) (n count, err error) {
 		if err != nil {
 			return n, err
 		}
-		part := c.d.quotes(b, int(lead), len(b)-int(tail))
+		part := c.quotes(b, int(lead), len(b)-int(tail))
 		k := 0
 		if n.odd {
 			k = 1
@@ -223,36 +224,73 @@ func (r *cutReader) at(from, to int64) ([]byte, error) {
 	return nil, err
 }
 
-// quotes counts the quotes in b[from:to]. What lies before and behind is there to look at; where nothing does, the text starts or ends.
-func (d dialect) quotes(b []byte, from, to int) (n count) {
-	const lows = ^uint64(highs)
-	quotes := uint64(d.quote) * ones
-	opens := true // the next quote opens, if the stretch starts outside quotes
-	misfit := [2]bool{}
-	note := func(i int) {
-		canOpen := i == 0 || b[i-1] == d.delim || b[i-1] == '\n' || b[i-1] == d.quote
-		canClose := i+1 == len(b) || b[i+1] == d.delim || b[i+1] == '\n' || b[i+1] == '\r' || b[i+1] == d.quote
-		if opens {
-			misfit[0] = misfit[0] || !canOpen
-			misfit[1] = misfit[1] || !canClose
+// beside says what a quote may have beside it.
+type beside uint8
+
+const (
+	mayOpen  beside = 1 << iota // before a quote that opens
+	mayClose                    // behind a quote that closes
+)
+
+// besides says it of every byte.
+func (d dialect) besides() (t [256]beside) {
+	for _, c := range []byte{d.delim, '\n', d.quote} {
+		t[c] = mayOpen | mayClose
+	}
+	t['\r'] = mayClose
+	return t
+}
+
+// quotes counts the quotes in b[from:to]. What lies before and behind is there to look at; where nothing does, the text starts or ends. It
+// looks at eight bytes at once: all masks below have a one in the byte that they are about.
+func (c *cuts) quotes(b []byte, from, to int) (n count) {
+	q, d := uint64(c.d.quote)*ones, uint64(c.d.delim)*ones
+	var seen uint64                                   // quotes so far
+	var notOpen, notClose, notOpen2, notClose2 uint64 // those at even places that cannot open, cannot close; at odd places
+	for i := from; i < to; i += 8 {
+		var x uint64
+		if i+8 <= len(b) {
+			x = binary.LittleEndian.Uint64(b[i:])
 		} else {
-			misfit[0] = misfit[0] || !canClose
-			misfit[1] = misfit[1] || !canOpen
+			var last [8]byte
+			copy(last[:], b[i:])
+			x = binary.LittleEndian.Uint64(last[:])
 		}
-		opens = !opens
-	}
-	i := from
-	for ; i+8 <= to; i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:]) ^ quotes
-		for m := ^((x&lows + lows) | x | lows); m != 0; m &= m - 1 { // the high bit of each byte that is zero
-			note(i + bits.TrailingZeros64(m)>>3)
+		quotes := zeroBytes(x ^ q)
+		if i+8 > to {
+			quotes &= 1<<(8*(to-i)) - 1
 		}
-	}
-	for ; i < to; i++ {
-		if b[i] == d.quote {
-			note(i)
+		if quotes == 0 {
+			continue
 		}
+		before := zeroBytes(x^q) | zeroBytes(x^d) | zeroBytes(x^newlines)
+		behind := before | zeroBytes(x^'\r'*ones)
+		before, behind = before<<8, behind>>8
+		if i == 0 || c.fits[b[i-1]]&mayOpen != 0 {
+			before |= 1
+		}
+		if i+8 >= len(b) {
+			behind |= 1 << (8*(len(b)-i) - 8) // the text ends behind its last byte
+		} else if c.fits[b[i+8]]&mayClose != 0 {
+			behind |= 1 << 56
+		}
+		places := quotes * ones // each byte: how many quotes up to and including it
+		even := quotes & (places ^ seen&1*ones)
+		odd := quotes &^ even
+		notOpen |= even &^ before
+		notClose |= even &^ behind
+		notOpen2 |= odd &^ before
+		notClose2 |= odd &^ behind
+		seen += places >> 56
 	}
-	n.odd, n.bad = !opens, misfit
+	n.odd = seen&1 == 1
+	n.bad[0] = notOpen|notClose2 != 0
+	n.bad[1] = notClose|notOpen2 != 0
 	return n
+}
+
+// zeroBytes has a one in each byte of x that is zero.
+func zeroBytes(x uint64) uint64 {
+	const lows = ^uint64(highs)
+	return ^((x&lows + lows) | x | lows) >> 7
 }

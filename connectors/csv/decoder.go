@@ -30,6 +30,7 @@ type decoder struct {
 
 	rows   int
 	runs   []block.Run
+	hint   int // how many rows a run is made for
 	maxRow int
 	target int
 }
@@ -201,7 +202,7 @@ func (d *decoder) place(f *block.File, path string, pos uint64) {
 			return
 		}
 	}
-	d.runs = append(d.runs, block.Run{File: f, First: pos, N: 1, Offsets: append(make([]uint32, 0, 64), 0)})
+	d.runs = append(d.runs, block.Run{File: f, First: pos, N: 1, Offsets: append(make([]uint32, 0, max(64, d.hint)), 0)})
 }
 
 // full reports whether the block should be closed.
@@ -236,6 +237,7 @@ func (d *decoder) take() *block.Block {
 		c.Release()
 	}
 	b := block.New(rec, block.FromRuns(d.runs...))
+	d.hint = d.rows + d.rows/16 // blocks of one source are alike
 	d.rows, d.runs = 0, nil
 	return b
 }

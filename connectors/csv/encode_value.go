@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/encoded"
 
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/connectors/internal/scalar"
 )
 
@@ -59,7 +60,7 @@ type textWriter struct {
 // appender makes the appender of an array, nulls included.
 func (t *textWriter) appender(a arrow.Array) appender {
 	value := t.valueAppender(a)
-	if a.NullN() == 0 && a.DataType().ID() != arrow.NULL {
+	if a.NullN() == 0 {
 		return value
 	}
 	return func(dst []byte, row int) []byte {
@@ -94,6 +95,8 @@ func (t *textWriter) valueAppender(a arrow.Array) appender {
 		return func(dst []byte, row int) []byte {
 			return values(dst, encoded.FindPhysicalIndex(a.Data(), row+a.Data().Offset()))
 		}
+	case *array.Null:
+		return func(dst []byte, _ int) []byte { return t.appendNull(dst) }
 	case *array.Boolean:
 		return func(dst []byte, row int) []byte { return strconv.AppendBool(dst, a.Value(row)) }
 	case array.StringLike:
@@ -184,7 +187,7 @@ func (t *textWriter) binary(dst, b []byte) []byte {
 func (t *textWriter) field(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		t.badText++
-		s = string(appendValid(nil, []byte(s)))
+		s = string(charset.AppendValid(nil, []byte(s)))
 	}
 	if !t.quotes(s) {
 		return append(dst, s...)

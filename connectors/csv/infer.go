@@ -107,7 +107,7 @@ func (p *parser) sample(i int, kinds []kind) {
 		}
 		start := i
 		for k := 0; ; k++ {
-			text, quoted, end := p.field(i)
+			text, _, end := p.field(i)
 			if end == incomplete {
 				return
 			}
@@ -120,7 +120,7 @@ func (p *parser) sample(i int, kinds []kind) {
 				break
 			}
 			text = bytes.Trim(text, " \t")
-			null := len(text) == 0 || !quoted && p.isNull(text)
+			null := len(text) == 0 || p.isNull(text) // in quotes too: it is text only if other fields are
 			if k < len(kinds) && kinds[k]&kindText == 0 && !null {
 				kinds[k] |= p.classify(text)
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -35,17 +36,7 @@ const (
 )
 
 // Encoding is how the bytes of a file stand for text.
-type Encoding string
-
-// The encodings. The zero value is UTF-8, or UTF-16 where a byte order mark says so.
-const (
-	UTF8        Encoding = "utf-8"
-	UTF16       Encoding = "utf-16" // byte order by its mark, else little endian
-	UTF16LE     Encoding = "utf-16le"
-	UTF16BE     Encoding = "utf-16be"
-	Latin1      Encoding = "latin1"
-	Windows1252 Encoding = "windows-1252"
-)
+type Encoding = charset.Encoding
 
 // InvalidPolicy says what happens to text that is not valid in its encoding.
 type InvalidPolicy string
@@ -135,17 +126,14 @@ func (o Options) Validate() error {
 		return dataset.Usagef("infer=%s: must be types or strings", o.Infer)
 	case o.Invalid != InvalidError && o.Invalid != InvalidReplace:
 		return dataset.Usagef("invalid=%s: must be error or replace", o.Invalid)
+	case !o.Encoding.Known():
+		return dataset.Usagef("encoding=%s: must be %s", o.Encoding, charset.Names)
 	case o.MaxRecord < 1<<10 || o.MaxRecord > maxMaxRecord:
 		return dataset.Usagef("max_record=%s: must be between 1KiB and 512MiB", o.MaxRecord)
 	case o.MaxField < 1 || o.MaxField > o.MaxRecord:
 		return dataset.Usagef("max_field=%s: must be between 1B and max_record=%s", o.MaxField, o.MaxRecord)
 	case o.MaxColumns < 1 || o.MaxColumns > 1<<20:
 		return dataset.Usagef("max_columns=%d: must be between 1 and 1048576", o.MaxColumns)
-	}
-	switch o.Encoding {
-	case "", UTF8, UTF16, UTF16LE, UTF16BE, Latin1, Windows1252:
-	default:
-		return dataset.Usagef("encoding=%s: must be utf-8, utf-16, utf-16le, utf-16be, latin1 or windows-1252", o.Encoding)
 	}
 	_, err := o.columnTypes()
 	return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/connectors/internal/scalar"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -53,7 +54,7 @@ func newParser(opt Options) (*parser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &parser{dialect: d, values: newValues(opt), delims: uint64(d.delim) * ones, charset: charsetOf(opt.Encoding),
+	return &parser{dialect: d, values: newValues(opt), delims: uint64(d.delim) * ones, charset: charset.Table(opt.Encoding),
 		replace: opt.Invalid == InvalidReplace, maxField: int(opt.MaxField)}, nil
 }
 
@@ -274,8 +275,13 @@ func (p *parser) value(i int) (text []byte, null bool, end int) {
 	if end < 0 {
 		return nil, false, end
 	}
-	text = bytes.Trim(text, " \t")
-	return text, len(text) == 0 || p.isNull(text), end
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	for n := len(text); n > 0 && (text[n-1] == ' ' || text[n-1] == '\t'); n-- {
+		text = text[:n-1]
+	}
+	return text, len(text) == 0 || p.nulls != nil && p.isNull(text), end
 }
 
 // text makes the text of a field UTF-8. at is where the field starts, for errors.
@@ -289,14 +295,14 @@ func (p *parser) text(b []byte, at int, want arrow.DataType) (out []byte, bad in
 		return b, 0
 	}
 	if p.charset != nil {
-		p.recoded = decodeCharset(p.recoded[:0], b, p.charset)
+		p.recoded = charset.Append(p.recoded[:0], b, p.charset)
 		return p.recoded, 0
 	}
 	if utf8.Valid(b) {
 		return b, 0
 	}
 	if p.replace {
-		p.recoded = appendValid(p.recoded[:0], b)
+		p.recoded = charset.AppendValid(p.recoded[:0], b)
 		return p.recoded, 0
 	}
 	p.fail = failure{pos: at, why: "is not UTF-8", class: "text is not UTF-8",

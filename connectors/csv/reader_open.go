@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -26,43 +27,24 @@ func (r *reader) open(ctx context.Context) error {
 		return err
 	}
 	r.text = t
-	in, skipped, recoded, err := r.decode(t)
+	var in io.Reader
+	var skipped uint64
+	var recoded bool
+	open := func() (err error) {
+		in, skipped, recoded, err = charset.Reader(t, r.src.opt.Encoding)
+		return err
+	}
+	if r.stream() {
+		err = r.rt.Blocking("read standard input", open)
+	} else {
+		err = open()
+	}
 	if err != nil {
 		return err
 	}
 	r.numbered = r.stream() || recoded // cannot be read, or not counted, a second time
 	r.in.open(in, skipped, r.cur.End)
 	return nil
-}
-
-// decode makes the text of a file UTF-8 and takes a byte order mark off; skipped is how long that was.
-// recoded says that positions are not those of the file.
-func (r *reader) decode(t io.Reader) (in io.Reader, skipped uint64, recoded bool, err error) {
-	head := make([]byte, len(bomUTF8))
-	n := 0
-	err = r.blocking(func() (err error) {
-		n, err = io.ReadFull(t, head)
-		return err
-	})
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, 0, false, err
-	}
-	in = io.MultiReader(bytes.NewReader(head[:n]), t)
-	switch {
-	case wide(r.src.opt.Encoding, head[:n]):
-		return newUTF16Reader(in, r.src.opt.Encoding), 0, true, nil
-	case string(head[:n]) == bomUTF8:
-		return t, uint64(n), false, nil
-	}
-	return in, 0, false, nil
-}
-
-// blocking runs what may wait for standard input.
-func (r *reader) blocking(fn func() error) error {
-	if !r.stream() {
-		return fn()
-	}
-	return r.rt.Blocking("read standard input", fn)
 }
 
 // openInside starts a range that is not the first of its file: what the start of the file says is looked up, and the record that the range
@@ -75,29 +57,47 @@ func (r *reader) openInside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before := r.cur.Start - 1
+	if *r.src.opt.Header {
+		r.from = max(r.from, info.behind)
+	}
+	before := max(r.cur.Start-1, uint64(info.cuts.start))
+	pos, known := info.first(r.cur.Start)
+	if known {
+		before = pos
+	}
 	t, err := r.src.set.OpenText(r.ctx, r.cur.File, int64(before))
 	if err != nil {
 		return err
 	}
 	r.text = t
-	h, err := r.src.set.FS().Open(ctx, r.cur.File)
-	if err != nil {
-		return err
-	}
-	s, err := info.cuts.stateAt(ctx, h, r.rt.Allocator(), int64(before))
-	if err = errors.Join(err, h.Close()); err != nil {
-		return fmt.Errorf("find records of %s: %w", r.cur.File.Path, err)
-	}
-	r.in.open(t, before, r.cur.End)
-	if _, err := r.in.skip(r.dec.dialect, s); err != nil {
-		return err
+	r.in.open(t, before, max(r.cur.End, before))
+	if before < r.cur.Start { // else a record starts there
+		s, err := r.stateAt(ctx, info, before)
+		if err != nil {
+			return err
+		}
+		if _, err := r.in.skip(r.dec.dialect, s); err != nil {
+			return err
+		}
 	}
 	r.counted = r.in.lo
 	if !*r.src.opt.Header {
 		return r.use(placeNames(len(r.dec.pin.fields), fieldNames(r.dec.pin)))
 	}
 	return r.use(info.header)
+}
+
+// stateAt is the state of the machine before the byte at pos.
+func (r *reader) stateAt(ctx context.Context, info *fileInfo, pos uint64) (state, error) {
+	h, err := r.src.set.FS().Open(ctx, r.cur.File)
+	if err != nil {
+		return 0, err
+	}
+	s, err := info.cuts.stateAt(ctx, h, r.rt.Allocator(), int64(pos))
+	if err = errors.Join(err, h.Close()); err != nil {
+		return 0, fmt.Errorf("find records of %s: %w", r.cur.File.Path, err)
+	}
+	return s, nil
 }
 
 // maxCount is how far into a file lines are counted again to number a broken record.

@@ -1,6 +1,7 @@
 package csv
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -91,13 +93,13 @@ func sampleText(ctx context.Context, set *file.Set, ref dataset.FileRef, n int, 
 	if err != nil {
 		return nil, false, err
 	}
-	if wide(e, head) {
-		if head, err = decodeUTF16(head, e); err != nil {
+	if charset.Wide(e, head) {
+		if head, err = charset.DecodeUTF16(head, e); err != nil {
 			return nil, false, fmt.Errorf("read %s: %w", ref.Path, err)
 		}
 		return head, whole, nil
 	}
-	return []byte(strings.TrimPrefix(string(head), bomUTF8)), whole, nil
+	return []byte(strings.TrimPrefix(string(head), charset.Mark)), whole, nil
 }
 
 // head samples data, the start of a file; enough is false when the first record does not fit into it.
@@ -115,7 +117,9 @@ func (s *sampler) head(path string, data []byte, whole bool, size int) (enough b
 	case incomplete:
 		return whole, s.cut(path, whole, size)
 	case failed:
-		return false, fmt.Errorf("read the columns of %s: %w", path, p.recordError(i, nil))
+		e := p.recordError(i, nil)
+		e.Line = int64(bytes.Count(p.buf[:i], []byte{'\n'})) + 1
+		return false, fmt.Errorf("read the columns of %s: %w", path, e)
 	}
 	h := placeNames(len(fields), s.order)
 	if *s.opt.Header {

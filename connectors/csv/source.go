@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -131,10 +132,10 @@ func (s *Source) cuts(ctx context.Context, f dataset.FileRef) bool {
 		return false
 	}
 	if s.opt.Encoding != "" {
-		return !wide(s.opt.Encoding, nil)
+		return !charset.Wide(s.opt.Encoding, nil)
 	}
-	head, _, err := s.set.Sample(ctx, f, len(bomUTF8))
-	return err != nil || !wide("", head)
+	head, _, err := s.set.Sample(ctx, f, len(charset.Mark))
+	return err != nil || !charset.Wide("", head)
 }
 
 // Open implements dataset.Source.
@@ -178,7 +179,27 @@ type fileInfo struct {
 	sync.Mutex
 	done   bool
 	header header
+	behind uint64 // position behind the header
 	cuts   *cuts
+	starts map[uint64]uint64 // by the start of a range, the position of its first record, as the reader of the range before found it
+}
+
+// found remembers that the first record at or behind the end of a range is at pos.
+func (x *fileInfo) found(end, pos uint64) {
+	x.Lock()
+	defer x.Unlock()
+	if x.starts == nil {
+		x.starts = map[uint64]uint64{}
+	}
+	x.starts[end] = pos
+}
+
+// first is the position of the first record of the range that begins at start, if it is known.
+func (x *fileInfo) first(start uint64) (pos uint64, ok bool) {
+	x.Lock()
+	defer x.Unlock()
+	pos, ok = x.starts[start]
+	return pos, ok
 }
 
 func newFileInfos() *fileInfos { return &fileInfos{} }
@@ -212,15 +233,16 @@ func (s *Source) info(ctx context.Context, ref dataset.FileRef) (*fileInfo, erro
 	if err != nil {
 		return nil, err
 	}
-	head, _, err := s.set.Sample(ctx, ref, len(bomUTF8))
+	head, _, err := s.set.Sample(ctx, ref, len(charset.Mark))
 	if err != nil {
 		return nil, err
 	}
-	x.cuts = newCuts(d, ref.Size, string(head) == bomUTF8)
+	x.cuts = newCuts(d, ref.Size, string(head) == charset.Mark)
 	if *s.opt.Header {
-		if x.header, err = s.headerOf(ctx, ref); err != nil {
+		if x.header, x.behind, err = s.headerOf(ctx, ref); err != nil {
 			return nil, err
 		}
+		x.behind += uint64(x.cuts.start)
 	}
 	x.done = true
 	return x, nil
@@ -229,29 +251,29 @@ func (s *Source) info(ctx context.Context, ref dataset.FileRef) (*fileInfo, erro
 // errNoHeader reports a file without a first record, or one that is longer than allowed: its first range says so, others have no rows.
 var errNoHeader = errors.New("no header")
 
-// headerOf reads the header of a file.
-func (s *Source) headerOf(ctx context.Context, ref dataset.FileRef) (header, error) {
+// headerOf reads the header of a file; behind is the position after it, without a byte order mark.
+func (s *Source) headerOf(ctx context.Context, ref dataset.FileRef) (h header, behind uint64, err error) {
 	p, err := newParser(s.opt)
 	if err != nil {
-		return header{}, err
+		return h, 0, err
 	}
 	for size := chunkBytes; ; size = min(8*size, int(s.opt.MaxRecord)) {
 		head, whole, err := sampleText(ctx, s.set, ref, size, s.opt.Encoding)
 		if err != nil {
-			return header{}, err
+			return h, 0, err
 		}
 		i := loadText(p, head, whole)
 		if i >= 0 {
 			fields, next := p.recordText(i, s.opt.MaxColumns)
 			if next >= 0 {
-				return uniqueNames(fields), nil
+				return uniqueNames(fields), uint64(next), nil
 			}
 			if next == failed {
-				return header{}, errNoHeader
+				return h, 0, errNoHeader
 			}
 		}
 		if whole || size >= int(s.opt.MaxRecord) {
-			return header{}, errNoHeader
+			return h, 0, errNoHeader
 		}
 	}
 }

@@ -5,7 +5,11 @@ import "github.com/sluice-data/sluice/dataset"
 var (
 	_ dataset.OrderKeeper = (*Sink)(nil)
 	_ dataset.OrderKeeper = (*StreamSink)(nil)
+	_ dataset.SpillPlace  = (*Sink)(nil)
 )
+
+// SpillDir implements dataset.SpillPlace: the state folder beside the result, where there must be room anyway.
+func (s *Sink) SpillDir() string { return s.state }
 
 // KeepsOrder implements dataset.OrderKeeper: one file keeps the order of the source, a folder does only if the run asks for it.
 func (s *Sink) KeepsOrder() bool { return s.single != "" }

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -47,13 +48,19 @@ func (m *Manager) commitLoop(ctx context.Context) {
 	}
 }
 
+// madeGeneration is a generation whose parts are durable.
+type madeGeneration struct {
+	*generation
+	receipts []dataset.Receipt
+}
+
 // commit makes the parts of generations durable and records those that may be, all in one record.
 func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 	if len(gens) == 0 {
 		return nil
 	}
-	rec := &generationRecord{}
 	var later []dataset.Receipt
+	made := make([]*madeGeneration, 0, len(gens))
 	for _, g := range gens {
 		parts, err := m.commitParts(ctx, g)
 		if err != nil {
@@ -61,15 +68,22 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 		}
 		if g.late {
 			later = append(later, parts...)
+			parts = nil
+		}
+		made = append(made, &madeGeneration{g, parts})
+	}
+	crashpoint("parts durable")
+	rec := &generationRecord{}
+	for _, g := range m.inOrder(made) {
+		if g.late {
 			continue
 		}
 		rec.Generations = append(rec.Generations, g.id)
-		rec.Parts = append(rec.Parts, parts...)
+		rec.Parts = append(rec.Parts, g.receipts...)
 		for _, s := range g.done.list {
 			rec.done.add(s)
 		}
 	}
-	crashpoint("parts durable")
 	if len(rec.Generations) > 0 {
 		if err := m.writeRecord(ctx, rec); err != nil {
 			return err
@@ -82,6 +96,26 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 	return nil
 }
 
+// inOrder returns the generations that may be recorded now. In an ordered run none is before those that came before it, so that what
+// is committed is always the beginning of the result, and parts that a later attempt writes sort behind it.
+func (m *Manager) inOrder(made []*madeGeneration) []*madeGeneration {
+	if !m.cfg.Options.Ordered {
+		return made
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.held = append(m.mu.held, made...)
+	slices.SortFunc(m.mu.held, func(a, b *madeGeneration) int { return cmp.Compare(a.order, b.order) })
+	n := 0
+	for n < len(m.mu.held) && m.mu.held[n].order <= m.mu.recordedUp+1 { // deferred ones have order 0
+		m.mu.recordedUp = max(m.mu.recordedUp, m.mu.held[n].order)
+		n++
+	}
+	out := slices.Clone(m.mu.held[:n])
+	m.mu.held = slices.Delete(m.mu.held, 0, n)
+	return out
+}
+
 // writeRecord writes a generation record: the commit point.
 func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord) error {
 	if len(rec.Parts) == 0 && len(rec.done.list) == 0 {
@@ -90,6 +124,7 @@ func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord) error 
 	if err := m.cfg.BeforeCommit(ctx); err != nil {
 		return err
 	}
+	rec.Failed = m.failedBefore + m.cfg.Failures()
 	payload, err := rec.encode()
 	if err != nil {
 		return err
@@ -157,7 +192,7 @@ func (m *Manager) idle(ctx context.Context) error {
 	}
 }
 
-// Checkpoint closes the open generations and waits until everything that has drained is committed. It is how a run that is
+// Checkpoint closes the open generations (not in an exact run) and waits until everything that has drained is committed. It is how a run that is
 // interrupted keeps what it has; Abort follows.
 func (m *Manager) Checkpoint(ctx context.Context) error {
 	if m.target == nil {
@@ -165,7 +200,7 @@ func (m *Manager) Checkpoint(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	for _, g := range m.mu.current {
-		if g != nil {
+		if g != nil && !m.exact { // an exact run cuts its parts by the rows alone
 			m.closeGeneration(g)
 		}
 	}

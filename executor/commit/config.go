@@ -41,12 +41,19 @@ type Config struct {
 	// BeforeCommit is called before a generation's record is written, from the committer's goroutine: what must be durable along with
 	// its ranges (rows set aside) is made durable there. Nil means nothing.
 	BeforeCommit func(ctx context.Context) error
-	Backends     string           // decoders in use, for the log
-	OpenParts    int              // most parts open at once where partitioned; default 64
-	Now          func() time.Time // default time.Now
-	Logger       *slog.Logger
+	// Failures tells how many rows have failed so far in this attempt, for the log. Nil means none.
+	Failures func() int64
+	// Sources are the sources that feed the sink, as identities name them, in an order that depends on the sink's own plan alone. Nil means
+	// that the names are such numbers.
+	Sources   []uint32
+	Backends  string           // decoders in use, for the log
+	OpenParts int              // most parts open at once where partitioned; default 64
+	Now       func() time.Time // default time.Now
+	Logger    *slog.Logger
 	// Failed is told, once and from any goroutine, when committing failed; the run should stop. It must not block.
 	Failed func(error)
+
+	attempt int
 }
 
 // NewRunID makes the id of a run: sortable by time, and unique.
@@ -86,6 +93,9 @@ func (c Config) complete() (Config, error) {
 	if c.BeforeCommit == nil {
 		c.BeforeCommit = func(context.Context) error { return nil }
 	}
+	if c.Failures == nil {
+		c.Failures = func() int64 { return 0 }
+	}
 	if c.Failed == nil {
 		c.Failed = func(error) {}
 	}
@@ -94,6 +104,14 @@ func (c Config) complete() (Config, error) {
 
 // exact tells whether the files must be the same bytes in every run: parts then end at rows that depend on nothing but the rows.
 func (c Config) exact() bool { return c.Options.Ordered && c.Options.SeedSet }
+
+// asked is how the target was asked to be treated, for the log.
+func asked(o dataset.Options) string {
+	if o.Incremental {
+		return string(Incremental)
+	}
+	return string(o.Target)
+}
 
 // owner describes this process for the one that finds the lock taken.
 func (c Config) owner() string {

@@ -92,6 +92,7 @@ func TestCrossedClasses(t *testing.T) {
 		b.write(0, blk)
 		blk.Release()
 	}
+	m.CloseGenerations()
 	if err := m.Checkpoint(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -65,3 +65,14 @@ func (l *Logged) add(k kind, p []byte) error {
 	}
 	return nil
 }
+
+// CloseGenerations closes the open generations, as reaching the size of a part does.
+func (m *Manager) CloseGenerations() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, g := range m.mu.current {
+		if g != nil {
+			m.closeGeneration(g)
+		}
+	}
+}

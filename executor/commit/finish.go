@@ -74,7 +74,7 @@ func (m *Manager) commitRest(ctx context.Context, rt dataset.Runtime) ([]dataset
 	m.mu.Lock()
 	last, parts := m.mu.deferred, append(m.mu.committed, m.mu.deferred...)
 	m.mu.Unlock()
-	if len(parts) == 0 && m.kind != Append { // an empty result has a part too: it carries the schema
+	if len(parts) == 0 && !m.adds() { // an empty result has a part too: it carries the schema
 		r, err := m.emptyPart(ctx, rt)
 		if err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func (m *Manager) commitRest(ctx context.Context, rt dataset.Runtime) ([]dataset
 }
 
 func (m *Manager) emptyPart(ctx context.Context, rt dataset.Runtime) (dataset.Receipt, error) {
-	part := dataset.Part{Seq: m.seq.Add(1) - 1, Run: m.cfg.Run, Attempt: 1}
+	part := dataset.Part{Seq: m.seq.Add(1) - 1, Run: m.cfg.Run, Attempt: m.cfg.attempt}
 	if len(m.by) > 0 {
 		part.Partition = map[string]string{}
 		for _, c := range m.by {
@@ -110,7 +110,7 @@ func (m *Manager) emptyPart(ctx context.Context, rt dataset.Runtime) (dataset.Re
 func (m *Manager) finalForm(ctx context.Context, parts []dataset.Receipt) (*finishRecord, error) {
 	f := &finishRecord{Replaces: m.kind == Overwrite}
 	var kept []dataset.Receipt
-	if m.kind == Append {
+	if m.adds() {
 		kept = m.chain.Live
 	}
 	if f.Replaces {
@@ -120,7 +120,7 @@ func (m *Manager) finalForm(ctx context.Context, parts []dataset.Receipt) (*fini
 	if j, ok := m.target.(dataset.Joiner); ok {
 		var joined bool
 		var err error
-		at := dataset.Part{Seq: m.seq.Load(), Run: m.cfg.Run, Attempt: 1}
+		at := dataset.Part{Seq: m.seq.Load(), Run: m.cfg.Run, Attempt: m.cfg.attempt}
 		if final, joined, err = j.Join(ctx, at, kept, parts, m.cfg.Options.PartBytes); err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (m *Manager) finalForm(ctx context.Context, parts []dataset.Receipt) (*fini
 		}
 	}
 	crashpoint("result joined")
-	f.Manifest = m.manifest(final, f.Replaces || m.kind != Append)
+	f.Manifest = m.manifest(final, f.Replaces || !m.adds())
 	for _, p := range parts {
 		f.Manifest.Rows += p.Rows
 	}
@@ -141,9 +141,10 @@ func (m *Manager) finalForm(ctx context.Context, parts []dataset.Receipt) (*fini
 
 func (m *Manager) manifest(parts []dataset.Receipt, replaces bool) *Manifest {
 	out := &Manifest{
-		Format: manifestFormat, Number: m.number, Previous: m.number - 1, Epoch: 1, Run: m.cfg.Run, Attempt: 1,
-		Mode: string(m.cfg.Options.Target), Created: m.cfg.Now().UTC(), Owner: m.cfg.owner(), Command: m.cfg.Options.Command,
+		Format: manifestFormat, Number: m.number, Previous: m.number - 1, Epoch: 1, Run: m.cfg.Run, Attempt: m.cfg.attempt,
+		Mode: asked(m.cfg.Options), Created: m.cfg.Now().UTC(), Owner: m.cfg.owner(), Command: m.cfg.Options.Command,
 		Fingerprint: Fingerprint(m.cfg.Plan), Plan: m.cfg.Plan, Schema: schemaLines(m.cfg.Schema), NextSeq: m.seq.Load() + 1, Parts: parts,
+		Failed: m.failedBefore + m.cfg.Failures(),
 	}
 	if m.chain.Last != nil {
 		out.Epoch = m.chain.Last.Epoch + 1

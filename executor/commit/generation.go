@@ -20,6 +20,7 @@ const (
 type generation struct {
 	id     uint64
 	class  int
+	order  uint64 // among the eager ones
 	opened time.Time
 	closed bool
 	queued bool
@@ -55,6 +56,10 @@ func (m *Manager) current(class int) *generation {
 	m.mu.generations++
 	g := &generation{id: m.mu.generations, class: class, opened: m.cfg.Now(), parts: map[partKey]*openPart{}}
 	g.late = class == deferred || m.mu.postponed
+	if class == eager {
+		m.mu.ordered++
+		g.order = m.mu.ordered
+	}
 	m.mu.current[class] = g
 	m.mu.open[g] = true
 	return g
@@ -95,7 +100,7 @@ func (m *Manager) classOf(t *block.Token) int {
 
 // Drained tells that no row of t is under way any more. It is called from any goroutine and does not wait.
 func (m *Manager) Drained(t *block.Token) {
-	if m.target == nil {
+	if m.target == nil || m.ended {
 		return
 	}
 	m.mu.Lock()
@@ -125,10 +130,12 @@ func (m *Manager) Drained(t *block.Token) {
 	}
 }
 
-// record adds ranges to what a generation holds. The lock is held.
+// record adds ranges to what a generation holds, without what earlier attempts hold. The lock is held.
 func (m *Manager) record(g *generation, ranges ...block.Range) {
 	for _, r := range ranges {
-		g.done.add(span{source: r.File.Source, ordinal: r.File.Ordinal + m.mu.shift[r.File.Source], files: 1, first: r.First, end: r.End})
+		missing(m.doneLocked(r.File), r.First, r.End, func(first, end uint64) {
+			g.done.add(span{source: m.own(r.File.Source), ordinal: r.File.Ordinal + m.mu.shift[r.File.Source], files: 1, first: first, end: end})
+		})
 	}
 }
 

@@ -75,8 +75,9 @@ func sameRef(a, b dataset.FileRef) bool {
 // inputDigest sums up the files of one source in order.
 type inputDigest struct {
 	SourceInputs
-	hash *xxh3.Hasher128
-	buf  []byte
+	hash   *xxh3.Hasher128
+	buf    []byte
+	sumBuf []byte
 }
 
 func newDigest(source uint32) *inputDigest {
@@ -84,19 +85,24 @@ func newDigest(source uint32) *inputDigest {
 }
 
 func (d *inputDigest) add(f dataset.FileRef) {
+	d.buf = append(d.buf[:0], f.Path...)
+	seconds, nano := f.ModTime.Unix(), int64(f.ModTime.Nanosecond())
+	d.addView(&fileView{path: d.buf, etag: []byte(f.ETag), size: f.Size, timed: !f.ModTime.IsZero(), seconds: seconds, nano: nano})
+}
+
+func (d *inputDigest) addView(f *fileView) {
 	d.Files++
-	d.Bytes += f.Size
-	pinned := f.ETag != "" || !f.ModTime.IsZero()
-	d.Unpinned = d.Unpinned || !pinned
-	b := binary.AppendUvarint(d.buf[:0], uint64(len(f.Path)))
-	b = append(b, f.Path...)
-	b = binary.AppendVarint(b, f.Size)
-	if !f.ModTime.IsZero() {
-		b = binary.AppendVarint(b, f.ModTime.Unix())
-		b = binary.AppendVarint(b, int64(f.ModTime.Nanosecond()))
+	d.Bytes += f.size
+	d.Unpinned = d.Unpinned || len(f.etag) == 0 && !f.timed
+	b := binary.AppendUvarint(d.sumBuf[:0], uint64(len(f.path)))
+	b = append(b, f.path...)
+	b = binary.AppendVarint(b, f.size)
+	if f.timed {
+		b = binary.AppendVarint(b, f.seconds)
+		b = binary.AppendVarint(b, f.nano)
 	}
-	d.buf = append(b, f.ETag...)
-	_, _ = d.hash.Write(d.buf)
+	d.sumBuf = append(b, f.etag...)
+	_, _ = d.hash.Write(d.sumBuf)
 }
 
 func (d *inputDigest) sum() SourceInputs {

@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,6 +53,7 @@ type world struct {
 	disk    file.Disk
 	mem     *memory.CheckedAllocator
 	noInput bool
+	reads   *atomic.Int64 // rows that were made
 }
 
 type inputFile struct {
@@ -171,19 +173,54 @@ func (w world) push(ctx context.Context, rt dataset.Runtime, m *commit.Manager) 
 	return errors.Join(append(errs, err)...)
 }
 
-// read emits the blocks of all files, two splits a file.
-func (w world) read(m *commit.Manager, rnd *rand.Rand, c *coalescer) error {
-	now := time.Now()
-	for _, f := range w.Files {
-		half := uint64(f.Rows / 2)
-		for _, r := range [][2]uint64{{0, half}, {half, uint64(f.Rows)}} {
-			s := dataset.Split{Ranges: []dataset.SplitRange{{File: f.ref(), Start: r[0], End: r[1]}}}
-			if err := m.Split(context.Background(), 0, &s); err != nil {
-				return err
+// rowSource lists the files of a world, two splits a file. Its rows are made by hand.
+type rowSource struct{ w world }
+
+func (rowSource) Name() string                                  { return "rows" }
+func (rowSource) Version() int                                  { return 1 }
+func (s rowSource) Params() any                                 { return s.w.Plan }
+func (rowSource) Schema(context.Context) (*arrow.Schema, error) { return schema, nil }
+
+func (s rowSource) Splits(_ context.Context, after dataset.Cursor) iter.Seq2[dataset.Split, error] {
+	return func(yield func(dataset.Split, error) bool) {
+		for _, f := range s.w.Files {
+			half := uint64(f.Rows / 2)
+			for _, r := range [][2]uint64{{0, half}, {half, uint64(f.Rows)}} {
+				if f.Path < after.Path || f.Path == after.Path && r[1] <= after.End {
+					continue
+				}
+				if !yield(dataset.Split{Ranges: []dataset.SplitRange{{File: f.ref(), Start: r[0], End: r[1]}}, Bytes: 1}, nil) {
+					return
+				}
 			}
-			for at := r[0]; at < r[1]; {
-				n := min(r[1]-at, 1+rnd.Uint64N(97))
-				w.emit(m, f, s.Ranges[0].ID, at, int(n), c)
+		}
+	}
+}
+
+func (rowSource) Open(context.Context, dataset.Runtime, dataset.Split, uint64) (dataset.Reader, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// read emits the blocks of what is to be read.
+func (w world) read(m *commit.Manager, rnd *rand.Rand, c *coalescer) error {
+	feed, err := commit.NewFeed(0, []*commit.Manager{m}, w.Deferred)
+	if err != nil {
+		return err
+	}
+	byPath := map[string]inputFile{}
+	for _, f := range w.Files {
+		byPath[f.Path] = f
+	}
+	now := time.Now()
+	for s, err := range feed.Splits(context.Background(), rowSource{w}) {
+		if err != nil {
+			return err
+		}
+		for i := range s.Ranges {
+			r := &s.Ranges[i]
+			for at := feed.Start(r); at < feed.Stop(r); {
+				n := min(r.End-at, 1+rnd.Uint64N(97))
+				w.emit(feed, m, byPath[r.File.Path], r.ID, at, int(n), c)
 				at += n
 			}
 		}
@@ -192,10 +229,10 @@ func (w world) read(m *commit.Manager, rnd *rand.Rand, c *coalescer) error {
 			m.Tick(now)
 		}
 	}
-	return m.Listed(0)
+	return nil
 }
 
-func (w world) emit(m *commit.Manager, f inputFile, id *block.File, first uint64, n int, c *coalescer) {
+func (w world) emit(feed *commit.Feed, m *commit.Manager, f inputFile, id *block.File, first uint64, n int, c *coalescer) {
 	t := commit.NewToken([]block.Range{{File: id, First: first, End: first + uint64(n)}}, []*commit.Manager{m})
 	defer t.Settle()
 	var kept []uint32
@@ -208,7 +245,18 @@ func (w world) emit(m *commit.Manager, f inputFile, id *block.File, first uint64
 		}
 	}
 	identity := block.FromRuns(block.Run{File: id, Token: t, First: first, N: uint32(n), Stride: 1}).Take(kept)
-	c.add(block.New(block.FromColumns(schema, []arrow.Array{ids.NewArray(), keys.NewArray()}, len(kept)), identity))
+	b := block.New(block.FromColumns(schema, []arrow.Array{ids.NewArray(), keys.NewArray()}, len(kept)), identity)
+	if keep, all := feed.Unread(b); !all {
+		defer b.Release()
+		var err error
+		if b, err = block.Take(memory.DefaultAllocator, b, keep); err != nil {
+			panic(err)
+		}
+	}
+	if w.reads != nil {
+		w.reads.Add(int64(n))
+	}
+	c.add(b)
 }
 
 // coalescer joins blocks at random, across tokens.

@@ -39,12 +39,21 @@ type Manager struct {
 	stop    context.CancelFunc
 	worker  sync.WaitGroup
 
+	past         *past               // what earlier attempts logged; nil in the first
+	done         map[uint32]*doneSet // what they committed, by source number in the log; nil in the first
+	ended        bool                // they committed everything
+	resumed      Resumed
+	failedBefore int64      // rows that failed in them
+	seen         *seenFiles // of an incremental run: what the chain has read
+
 	mu struct {
 		sync.Mutex
 		err         error // first failure: nothing is committed after it
 		ended       bool
 		postponed   bool // exact runs: nothing more is committed before the end
 		generations uint64
+		ordered     uint64 // eager generations
+		recordedUp  uint64 // ordered runs: all eager generations up to this one are recorded, or late
 		current     [classes]*generation
 		open        map[*generation]bool // neither ready nor committed
 		ready       []*generation
@@ -55,7 +64,8 @@ type Manager struct {
 		plain       []dataset.Writer // of a sink that cannot commit, by lane
 		committed   []dataset.Receipt
 		deferred    []dataset.Receipt
-		shift       map[uint32]uint64 // by source: added to ordinals that another sink's manager gave out
+		shift       map[uint32]uint64 // by source: what ordinals in the log exceed those of identities by
+		held        []*madeGeneration // ordered runs: parts that are durable and wait for those of generations before them
 		recorded    int               // generation records that were begun
 		finishing   bool              // the finish record was begun
 	}
@@ -69,10 +79,14 @@ type Manager struct {
 
 // sourceState is what the journal knows of one source. Its calls of Split do not overlap.
 type sourceState struct {
+	began  bool   // a file came in this attempt
 	adopts bool   // another manager gives the identities
+	known  bool   // shift is
+	shift  uint64 // see Manager.mu.shift
 	next   uint64 // file ordinal
 	last   lastFile
 	digest *inputDigest
+	listed bool // the log says so
 }
 
 // lastFile is the file that was journaled last of a source: splits of one file follow each other.
@@ -101,13 +115,21 @@ func newManager(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
+// take sets what the preparation found.
+func (m *Manager) take(p *preparation, kind DecisionKind, foreign []dataset.Receipt) {
+	m.target, m.store, m.kind, m.chain, m.foreign, m.seen = p.target, p.store, kind, p.chain, foreign, p.seen
+}
+
+// adds tells whether the run adds to what is there.
+func (m *Manager) adds() bool { return m.kind == Append || m.kind == Incremental }
+
 // begin opens the log of the run and starts the committer.
 func (m *Manager) begin(ctx context.Context, p *preparation, kind DecisionKind, foreign []dataset.Receipt) error {
-	m.target, m.store, m.kind, m.chain, m.foreign = p.target, p.store, kind, p.chain, foreign
-	m.number = 1
+	m.take(p, kind, foreign)
+	m.number, m.cfg.attempt = 1, 1
 	if last := p.chain.Last; last != nil {
 		m.number = last.Number + 1
-		if kind == Append {
+		if m.adds() {
 			m.seq.Store(last.NextSeq)
 			m.in.base = last.NextOrdinal
 		}
@@ -119,14 +141,20 @@ func (m *Manager) begin(ctx context.Context, p *preparation, kind DecisionKind, 
 	m.log = log
 	if err := m.append(kindBegin, beginRecord{Mode: string(kind), Fingerprint: Fingerprint(m.cfg.Plan), Plan: m.cfg.Plan,
 		Schema: schemaLines(m.cfg.Schema), Previous: m.number - 1, FirstOrdinal: m.in.base, FirstSeq: m.seq.Load(),
-		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends}); err != nil {
+		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends, Target: asked(m.cfg.Options),
+		Sources: m.cfg.Sources, Started: m.cfg.Now().UTC()}); err != nil {
 		return errors.Join(err, log.close(), removeLog(ctx, m.store, m.cfg.Run))
 	}
 	crashpoint("run begun")
+	m.start(ctx)
+	return nil
+}
+
+// start starts the committer.
+func (m *Manager) start(ctx context.Context) {
 	cctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m.stop = stop
 	m.worker.Go(func() { m.commitLoop(cctx) })
-	return nil
 }
 
 // Split journals a split before it is opened, and sets the identities of its ranges. Where another manager of the run has set them
@@ -144,7 +172,7 @@ func (m *Manager) Split(_ context.Context, source uint32, s *dataset.Split) erro
 	if m.target == nil {
 		return nil
 	}
-	if err := m.log.split(source, s, ordinals); err != nil {
+	if err := m.log.split(m.own(source), s, ordinals); err != nil {
 		return m.fail(err)
 	}
 	return nil
@@ -152,10 +180,11 @@ func (m *Manager) Split(_ context.Context, source uint32, s *dataset.Split) erro
 
 // source returns the state of a source. The journal's lock is held.
 func (m *Manager) source(id uint32) *sourceState {
-	s := m.in.sources[id]
+	own := m.own(id)
+	s := m.in.sources[own]
 	if s == nil {
-		s = &sourceState{next: m.in.base, digest: newDigest(id)}
-		m.in.sources[id] = s
+		s = &sourceState{next: m.in.base, digest: newDigest(own)}
+		m.in.sources[own] = s
 	}
 	return s
 }
@@ -164,24 +193,29 @@ func (m *Manager) source(id uint32) *sourceState {
 // itself, from one that the chain has not used for any.
 func (m *Manager) identify(source uint32, r *dataset.SplitRange) (uint64, error) {
 	s, adopts := m.source(source), r.ID != nil
-	if s.last.id == nil && adopts {
-		s.adopts = true
-		m.mu.Lock()
-		m.mu.shift[source] = m.in.base
-		m.mu.Unlock()
+	if !s.began {
+		s.began, s.adopts = true, adopts
+		if err := m.relate(source, s, r.ID); err != nil {
+			return 0, err
+		}
 	}
 	if adopts != s.adopts || adopts && r.ID.Source != source {
 		return 0, errNumbering
 	}
-	if s.last.id != nil && sameRef(s.last.ref, r.File) && (!adopts || r.ID == s.last.id) {
-		r.ID = s.last.id
+	if (s.last.id != nil || s.last.ref.Path != "") && sameRef(s.last.ref, r.File) && (!adopts || r.ID == s.last.id || r.ID.Ordinal+s.shift == s.last.ordinal) {
+		if r.ID == nil && s.last.id == nil {
+			s.last.id = &block.File{Source: source, Ordinal: s.last.ordinal - s.shift, Path: r.File.Path}
+		}
+		if !adopts {
+			r.ID = s.last.id
+		}
 		return s.last.ordinal, nil
 	}
 	ordinal := s.next
 	if adopts {
-		ordinal = r.ID.Ordinal + m.in.base
+		ordinal = r.ID.Ordinal + s.shift
 	} else {
-		r.ID = &block.File{Source: source, Ordinal: ordinal, Path: r.File.Path}
+		r.ID = &block.File{Source: source, Ordinal: ordinal - s.shift, Path: r.File.Path}
 	}
 	s.next = max(s.next, ordinal+1)
 	s.last = lastFile{r.File, r.ID, ordinal}
@@ -189,15 +223,36 @@ func (m *Manager) identify(source uint32, r *dataset.SplitRange) (uint64, error)
 	return ordinal, nil
 }
 
+// relate settles, with the first file of a source, how the ordinals of this target's chain relate to those of identities: another
+// manager may have given those out. It is logged, because identities must be the same in every attempt.
+func (m *Manager) relate(source uint32, s *sourceState, id *block.File) error {
+	if s.known {
+		return nil
+	}
+	if s.known = true; id == nil || id.Ordinal == s.next {
+		return nil
+	}
+	s.shift = s.next - id.Ordinal
+	m.mu.Lock()
+	m.mu.shift[source] = s.shift
+	m.mu.Unlock()
+	if m.target == nil {
+		return nil
+	}
+	return m.log.append(kindShift, binary.AppendUvarint(binary.AppendUvarint(nil, uint64(m.own(source))), s.shift))
+}
+
 // Listed tells that the listing of a source was read to its end.
 func (m *Manager) Listed(source uint32) error {
 	m.in.Lock()
 	defer m.in.Unlock()
-	m.source(source).digest.Listed = true
-	if m.target == nil {
+	s := m.source(source)
+	s.digest.Listed = true
+	if m.target == nil || s.listed {
 		return nil
 	}
-	if err := m.log.append(kindListed, binary.AppendUvarint(nil, uint64(source))); err != nil {
+	s.listed = true
+	if err := m.log.append(kindListed, binary.AppendUvarint(nil, uint64(m.own(source)))); err != nil {
 		return m.fail(err)
 	}
 	return nil

@@ -38,6 +38,7 @@ type Manifest struct {
 	NextSeq     uint64          `json:"next_seq"`     // first part number that the chain has not used
 	Rows        int64           `json:"rows"`         // of this run
 	Bytes       int64           `json:"bytes"`
+	Failed      int64           `json:"failed,omitempty"` // rows that failed
 	// Full is set where Kept lists all older parts that are live, so that no predecessor need be read. It is set and Kept is empty
 	// where the run replaced the result.
 	Full  bool              `json:"full,omitempty"`
@@ -63,6 +64,12 @@ type Chain struct {
 
 func manifestName(n uint64) string { return fmt.Sprintf("manifest/%020d.json", n) }
 
+// manifestNumber is the inverse of manifestName.
+func manifestNumber(name string) (n uint64, ok bool) {
+	_, err := fmt.Sscanf(strings.TrimPrefix(name, "manifest/"), "%020d.json", &n)
+	return n, err == nil && manifestName(n) == name
+}
+
 // ReadChain reads the highest manifest and the parts that are live.
 func ReadChain(ctx context.Context, store dataset.Storage) (Chain, error) {
 	names, err := store.List(ctx, "manifest")
@@ -71,8 +78,7 @@ func ReadChain(ctx context.Context, store dataset.Storage) (Chain, error) {
 	}
 	var last uint64
 	for _, n := range slices.Backward(names) {
-		var number uint64
-		if _, err := fmt.Sscanf(strings.TrimPrefix(n, "manifest/"), "%020d.json", &number); err == nil && manifestName(number) == n {
+		if number, ok := manifestNumber(n); ok {
 			last = number
 			break
 		}

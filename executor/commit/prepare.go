@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -19,6 +20,10 @@ const (
 	Append    DecisionKind = "append"    // the rows are added
 	Overwrite DecisionKind = "overwrite" // the rows replace what is there, at the end
 	Complete  DecisionKind = "complete"  // there is nothing to do: this command has finished before
+	// Incremental: the rows of files that the chain has not read are added.
+	Incremental DecisionKind = "incremental"
+	// Resume: an unfinished run of this command goes on, in the way that it began.
+	Resume DecisionKind = "resume"
 )
 
 // Decision is what Prepare found and decided.
@@ -37,7 +42,7 @@ func (d Decision) Report(target dataset.Target) dataset.TargetReport {
 	return r
 }
 
-// preparation is the state of Prepare.
+// preparation is the state of Look.
 type preparation struct {
 	cfg    Config
 	target dataset.Target
@@ -45,45 +50,125 @@ type preparation struct {
 	chain  Chain
 	notes  []string
 	forced bool // an overwrite of this plan was published by recovery just now
+	seen   *seenFiles
 
-	unfinished []unfinished
+	unfinished []*past
+	resumes    *past // one of unfinished
 }
 
-// Prepare decides, before anything runs, what to do: it locks the target, finishes or discards what an earlier run left, and compares
-// the command with the last one that finished. Refusals are *dataset.UsageError. The Manager is nil where the decision is Complete;
-// otherwise it must be ended by Finish or Abort.
-func Prepare(ctx context.Context, cfg Config) (*Manager, Decision, error) {
+// Prospect is a target that was looked at and is locked. It ends with Begin or Leave.
+type Prospect struct {
+	Decision
+	p       *preparation
+	foreign []dataset.Receipt
+	release func() error
+}
+
+// Look decides, before anything runs, what to do: it locks the target, publishes what an earlier run left decided, and compares the
+// command with the last run. Refusals are *dataset.UsageError.
+func Look(ctx context.Context, cfg Config) (*Prospect, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
-		return nil, Decision{}, err
+		return nil, err
 	}
+	p := &preparation{cfg: cfg}
 	target, ok := cfg.Sink.(dataset.Target)
 	if !ok {
-		m, err := newManager(cfg)
-		return m, Decision{Kind: Fresh}, err
+		return &Prospect{Decision: Decision{Kind: Fresh}, p: p}, nil
 	}
-	p := &preparation{cfg: cfg, target: target}
+	p.target = target
 	if p.store, err = target.State(ctx); err != nil {
-		return nil, Decision{}, p.wrap(err)
+		return nil, p.wrap(err)
 	}
 	if err := p.lookFirst(ctx); err != nil {
-		return nil, Decision{}, err
+		return nil, err
 	}
 	release, err := p.store.Lock(ctx, "lock", []byte(cfg.owner()))
 	if err != nil {
 		if held, ok := errors.AsType[*dataset.LockedError](err); ok {
-			return nil, Decision{}, dataset.Usagef("write %s: another run is at work on it: %s; wait until it ends, or write elsewhere: %w",
+			return nil, dataset.Usagef("write %s: another run is at work on it: %s; wait until it ends, or write elsewhere: %w",
 				target.Locator(), held.Owner, err)
 		}
-		return nil, Decision{}, p.wrap(err)
+		return nil, p.wrap(err)
 	}
-	m, d, err := p.locked(ctx)
-	if m == nil {
-		err = errors.Join(err, release())
-		return nil, d, err
+	out, err := p.locked(ctx)
+	if err != nil {
+		return nil, errors.Join(err, release())
 	}
-	m.release = release
-	return m, d, nil
+	out.release = release
+	return out, nil
+}
+
+// Run is the run that is to go on, or "".
+func (t *Prospect) Run() string {
+	if t.p.resumes == nil {
+		return ""
+	}
+	return t.p.resumes.run
+}
+
+// Finished tells whether a run has finished on this target: a run of several sinks may have, while it is to go on for others.
+func (t *Prospect) Finished(ctx context.Context, run string) (bool, error) {
+	if t.p.target == nil {
+		return false, nil
+	}
+	_, err := t.p.store.Read(ctx, run+"/published")
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Leave gives the target back without a run.
+func (t *Prospect) Leave() error {
+	if t.release == nil {
+		return nil
+	}
+	err := t.release()
+	t.release = nil
+	return err
+}
+
+// Begin begins the run, or goes on with the one that Run names. The Manager must be ended by Finish or Abort. After an error the target
+// is given back.
+func (t *Prospect) Begin(ctx context.Context, run string) (*Manager, error) {
+	p := t.p
+	p.cfg.Run = run
+	m, err := newManager(p.cfg)
+	if err != nil || p.target == nil {
+		return m, errors.Join(err, t.Leave())
+	}
+	if err := t.begin(ctx, m); err != nil {
+		return nil, errors.Join(p.wrap(err), t.Leave())
+	}
+	m.release, t.release = t.release, nil
+	return m, nil
+}
+
+func (t *Prospect) begin(ctx context.Context, m *Manager) error {
+	p := t.p
+	if err := p.discard(ctx); err != nil {
+		return err
+	}
+	t.Notes = p.notes
+	if p.resumes != nil {
+		return m.resume(ctx, p, p.resumes, t.foreign)
+	}
+	return m.begin(ctx, p, t.Kind, t.foreign)
+}
+
+// Prepare is Look and Begin: for a run with one sink. The Manager is nil where the decision is Complete; otherwise it must be ended by
+// Finish or Abort.
+func Prepare(ctx context.Context, cfg Config) (*Manager, Decision, error) {
+	t, err := Look(ctx, cfg)
+	if err != nil {
+		return nil, Decision{}, err
+	}
+	if t.Kind == Complete {
+		return nil, t.Decision, t.Leave()
+	}
+	m, err := t.Begin(ctx, cfg.Run)
+	return m, t.Decision, err
 }
 
 func (p *preparation) wrap(err error) error {
@@ -118,33 +203,23 @@ func (p *preparation) refuseForeign(foreign []dataset.Receipt) error {
 }
 
 // locked does the rest with the lock held.
-func (p *preparation) locked(ctx context.Context) (*Manager, Decision, error) {
+func (p *preparation) locked(ctx context.Context) (*Prospect, error) {
 	if err := p.recover(ctx); err != nil {
-		return nil, Decision{}, p.wrap(err)
+		return nil, p.wrap(err)
 	}
 	var err error
 	if p.chain, err = ReadChain(ctx, p.store); err != nil {
-		return nil, Decision{}, p.wrap(err)
+		return nil, p.wrap(err)
 	}
-	kind, foreign, err := p.decide(ctx)
-	if err != nil {
-		return nil, Decision{}, err
+	out := &Prospect{p: p}
+	if out.Kind, out.foreign, err = p.decide(ctx); err != nil {
+		return nil, err
 	}
-	if kind == Complete {
-		return nil, Decision{Kind: kind, Manifest: p.chain.Last, Notes: p.notes}, nil
+	if out.Kind == Complete {
+		out.Manifest = p.chain.Last
 	}
-	if err := p.discard(ctx); err != nil {
-		return nil, Decision{}, p.wrap(err)
-	}
-	d := Decision{Kind: kind, Notes: p.notes}
-	m, err := newManager(p.cfg)
-	if err != nil {
-		return nil, d, p.wrap(err)
-	}
-	if err := m.begin(ctx, p, kind, foreign); err != nil {
-		return nil, d, p.wrap(err)
-	}
-	return m, d, nil
+	out.Notes = p.notes
+	return out, nil
 }
 
 // decide compares what is there with what is asked for. foreign is data to be removed by an overwrite.
@@ -159,6 +234,9 @@ func (p *preparation) decide(ctx context.Context) (kind DecisionKind, foreign []
 			p.chain.Live = nil
 		}
 	}
+	if err := p.findResumable(ctx); err != nil {
+		return "", nil, err
+	}
 	if p.overwriting() {
 		return p.decideOverwrite(ctx)
 	}
@@ -168,6 +246,9 @@ func (p *preparation) decide(ctx context.Context) (kind DecisionKind, foreign []
 	}
 	if err := p.refuseForeign(foreign); err != nil {
 		return "", nil, err
+	}
+	if p.resumes != nil {
+		return Resume, nil, p.lookForSeen(ctx)
 	}
 	if len(p.chain.Live) == 0 {
 		return Fresh, nil, nil
@@ -191,6 +272,9 @@ func (p *preparation) decideOverwrite(ctx context.Context) (DecisionKind, []data
 	}
 	if len(others) > 0 {
 		p.notes = append(p.notes, fmt.Sprintf("%s holds other files, which stay: %s", p.target.Locator(), nameSome(others)))
+	}
+	if p.resumes != nil {
+		return Resume, stale, nil
 	}
 	if len(p.chain.Live)+len(stale) == 0 {
 		return Fresh, nil, nil
@@ -224,6 +308,9 @@ func (p *preparation) verify(ctx context.Context) (gone bool, err error) {
 // compare decides about a target that holds a finished result.
 func (p *preparation) compare(ctx context.Context) (DecisionKind, error) {
 	last := p.chain.Last
+	if p.cfg.Options.Incremental {
+		return p.compareIncremental(ctx)
+	}
 	appending := p.cfg.Options.Target == dataset.TargetAppend
 	var diff []string
 	if last.Fingerprint == Fingerprint(p.cfg.Plan) {

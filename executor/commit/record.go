@@ -24,6 +24,8 @@ const (
 	kindGeneration kind = 4 // parts and the ranges they hold: the commit point
 	kindFinish     kind = 5 // JSON finishRecord: the run is complete and is to be published
 	kindBegin      kind = 6 // JSON beginRecord: what the run is to do
+	kindShift      kind = 7 // uvarints: a source, and what its ordinals here exceed those of its identities by
+	kindAttempt    kind = 8 // JSON attemptRecord: a process goes on with the run
 )
 
 const (

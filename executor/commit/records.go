@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -21,13 +22,26 @@ type beginRecord struct {
 	Owner        string          `json:"owner,omitempty"`
 	Command      string          `json:"command,omitempty"`
 	Backends     string          `json:"backends,omitempty"`
+	Target       string          `json:"target,omitempty"`  // as asked for: "overwrite", "append", "incremental" or ""
+	Sources      []uint32        `json:"sources,omitempty"` // what identities call the sources, by their number here
+	Started      time.Time       `json:"started,omitzero"`
+}
+
+// attemptRecord follows the header of the first segment that a later attempt writes.
+type attemptRecord struct {
+	Attempt  int       `json:"attempt"`
+	Owner    string    `json:"owner,omitempty"`
+	Command  string    `json:"command,omitempty"`
+	Backends string    `json:"backends,omitempty"`
+	Started  time.Time `json:"started"`
 }
 
 // generationRecord is the commit point of generations: from the moment it is durable their rows count.
 type generationRecord struct {
 	Generations []uint64          `json:"generations"`
 	Parts       []dataset.Receipt `json:"parts,omitempty"`
-	Deferred    bool              `json:"deferred,omitempty"` // all deferred sources are done with it
+	Deferred    bool              `json:"deferred,omitempty"` // all rows of the run are in durable parts with it
+	Failed      int64             `json:"failed,omitempty"`   // rows that failed so far
 	done        spans
 }
 

@@ -14,8 +14,8 @@ import (
 const logFormat = 1
 
 const (
-	// segmentBytes is when a segment is closed: small enough to be read whole, large enough that a log of 10M splits has ten.
-	segmentBytes = 64 << 20
+	// segmentBytes is when a segment is closed: small enough to be read whole, large enough that a log of 10M splits has few.
+	segmentBytes = 16 << 20
 	// splitsBytes is how much the journal of splits gathers for one record; splits need not be durable before the generation that
 	// holds their rows, whose record always follows them.
 	splitsBytes = 16 << 10

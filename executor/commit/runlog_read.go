@@ -26,6 +26,16 @@ func segments(ctx context.Context, store dataset.Storage, run string) ([]string,
 // readLog calls visit with the records of a run's log, headers left out, up to the last one that is whole. It returns the number of
 // segments and the point where the last one ends. A segment that ends before the point that its successor knows is an error.
 func readLog(ctx context.Context, store dataset.Storage, run string, visit func(k kind, payload []byte) error) (last int, end logPoint, err error) {
+	return readLogAll(ctx, store, run, func(k kind, payload []byte) error {
+		if k == kindHeader {
+			return nil
+		}
+		return visit(k, payload)
+	})
+}
+
+// readLogAll is readLog with the headers.
+func readLogAll(ctx context.Context, store dataset.Storage, run string, visit func(k kind, payload []byte) error) (last int, end logPoint, err error) {
 	names, err := segments(ctx, store, run)
 	if err != nil {
 		return 0, logPoint{}, err
@@ -42,7 +52,7 @@ func readLog(ctx context.Context, store dataset.Storage, run string, visit func(
 	return len(names), end, nil
 }
 
-// readSegment visits the valid records of one segment. want is what its header must say.
+// readSegment visits the valid records of one segment, its header first. want is what its header must say.
 func readSegment(data []byte, want segmentHeader, visit func(k kind, payload []byte) error) (logPoint, error) {
 	var at logPoint
 	for {
@@ -54,7 +64,8 @@ func readSegment(data []byte, want segmentHeader, visit func(k kind, payload []b
 			if err := checkHeader(k, payload, want); err != nil {
 				return at, err
 			}
-		} else if err := visit(k, payload); err != nil {
+		}
+		if err := visit(k, payload); err != nil {
 			return at, err
 		}
 		at.Bytes += int64(n)

@@ -3,8 +3,6 @@ package commit
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -16,6 +14,7 @@ const (
 	rangeModTime
 	rangeETag
 	rangeOrdinal // the ordinal is given, else it is one above that of the file before
+	rangeMark    // the file's mark is given
 )
 
 // splitsEncoder gathers splits for one record. Paths are stored by what they share with the one before, ordinals and times by
@@ -25,6 +24,7 @@ type splitsEncoder struct {
 	prev fileState
 }
 
+// fileState is the file before.
 type fileState struct {
 	path    string
 	ordinal uint64
@@ -67,6 +67,9 @@ func (e *splitsEncoder) addRange(b []byte, r *dataset.SplitRange, ordinal uint64
 		if r.File.ETag != "" {
 			flags |= rangeETag
 		}
+		if r.File.Mark != 0 {
+			flags |= rangeMark
+		}
 		if !e.prev.any || ordinal != e.prev.ordinal+1 {
 			flags |= rangeOrdinal
 		}
@@ -100,18 +103,14 @@ func (e *splitsEncoder) addFile(b []byte, flags byte, f dataset.FileRef, ordinal
 		b = binary.AppendUvarint(b, uint64(len(f.ETag)))
 		b = append(b, f.ETag...)
 	}
+	if flags&rangeMark != 0 {
+		b = binary.AppendUvarint(b, f.Mark)
+	}
 	if flags&rangeOrdinal != 0 {
 		b = binary.AppendUvarint(b, ordinal)
 	}
 	e.prev.path, e.prev.ordinal, e.prev.any = f.Path, ordinal, true
 	return b
-}
-
-// journaled is a split as the log holds it.
-type journaled struct {
-	source   uint32
-	split    dataset.Split
-	ordinals []uint64 // of each range
 }
 
 var errShort = errors.New("a record of splits ends early")
@@ -157,72 +156,4 @@ func (d *decoder) fail(err error) {
 		d.err = err
 	}
 	d.p = nil
-}
-
-// decodeSplits calls visit with the splits of a record.
-func decodeSplits(payload []byte, visit func(j journaled) error) error {
-	d := &decoder{p: payload}
-	var prev fileState
-	var file dataset.FileRef
-	for len(d.p) > 0 {
-		j := journaled{source: uint32(d.uvarint())}
-		j.split.Bytes = d.varint()
-		n := d.uvarint()
-		if n > uint64(len(d.p)) { // each range takes a byte at least
-			d.fail(errShort)
-		}
-		for ; n > 0 && d.err == nil; n-- {
-			r := decodeRange(d, &prev, &file)
-			j.split.Ranges = append(j.split.Ranges, r)
-			j.ordinals = append(j.ordinals, prev.ordinal)
-		}
-		if d.err != nil {
-			return d.err
-		}
-		if err := visit(j); err != nil {
-			return err
-		}
-	}
-	return d.err
-}
-
-func decodeRange(d *decoder, prev *fileState, file *dataset.FileRef) dataset.SplitRange {
-	flags := byte(0)
-	if f := d.bytes(1); f != nil {
-		flags = f[0]
-	}
-	if flags&rangeSameFile == 0 {
-		decodeFile(d, flags, prev, file)
-	} else if !prev.any {
-		d.fail(errors.New("a record of splits begins with a reference to the file before"))
-	}
-	r := dataset.SplitRange{File: *file, End: 1}
-	if flags&rangeWhole == 0 {
-		r.Start = d.uvarint()
-		r.End = r.Start + d.uvarint()
-	}
-	return r
-}
-
-func decodeFile(d *decoder, flags byte, prev *fileState, file *dataset.FileRef) {
-	shared := d.uvarint()
-	if shared > uint64(len(prev.path)) {
-		d.fail(fmt.Errorf("a path shares %d bytes with one of %d", shared, len(prev.path)))
-		return
-	}
-	path := prev.path[:shared] + string(d.bytes(d.uvarint()))
-	*file = dataset.FileRef{Path: path, Size: d.varint()}
-	if flags&rangeModTime != 0 {
-		prev.seconds += d.varint()
-		file.ModTime = time.Unix(prev.seconds, int64(d.uvarint()%1e9)).UTC()
-	}
-	if flags&rangeETag != 0 {
-		file.ETag = string(d.bytes(d.uvarint()))
-	}
-	if flags&rangeOrdinal != 0 {
-		prev.ordinal = d.uvarint()
-	} else {
-		prev.ordinal++
-	}
-	prev.path, prev.any = path, true
 }

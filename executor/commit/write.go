@@ -3,6 +3,8 @@ package commit
 import (
 	"cmp"
 	"context"
+	"errors"
+
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 )
@@ -18,6 +20,11 @@ func (m *Manager) Write(ctx context.Context, rt dataset.Runtime, lane int, b *bl
 	if m.target == nil {
 		return m.writePlain(ctx, rt, lane, b)
 	}
+	b, err := m.unseen(rt, b)
+	if err != nil || b == nil {
+		return errors.Join(err, m.Err())
+	}
+	defer b.Release()
 	if err := m.room(ctx, rt); err != nil {
 		return err
 	}
@@ -204,7 +211,7 @@ func (m *Manager) openPart(ctx context.Context, rt dataset.Runtime, g *generatio
 			return nil, err
 		}
 	}
-	at := dataset.Part{Seq: m.seq.Add(1) - 1, Run: m.cfg.Run, Attempt: 1, Partition: values}
+	at := dataset.Part{Seq: m.seq.Add(1) - 1, Run: m.cfg.Run, Attempt: m.cfg.attempt, Partition: values}
 	w, err := m.cfg.Sink.NewWriter(ctx, rt, at, m.cfg.Schema)
 	if err != nil {
 		return nil, err

@@ -233,44 +233,6 @@ func (n Number) WhyNotInteger() string {
 	return "is out of range"
 }
 
-// pow10 holds the powers of ten that a float64 represents exactly.
-var pow10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
-	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
-
-// Float64 is the nearest float64; text is the number's source. One multiplication or division of exact operands rounds correctly (Clinger
-// 1990); everything else goes through strconv.
-func (n Number) Float64(text []byte) (float64, bool) {
-	if n.Digits <= MaxExactDigits && n.Mant < 1<<53 {
-		f := float64(n.Mant)
-		if n.Neg {
-			f = -f
-		}
-		switch {
-		case n.Exp == 0 || n.Mant == 0:
-			return f, true
-		case n.Exp > 0 && n.Exp < len(pow10):
-			return f * pow10[n.Exp], true
-		case n.Exp < 0 && -n.Exp < len(pow10):
-			return f / pow10[-n.Exp], true
-		}
-	}
-	f, err := strconv.ParseFloat(View(text), 64)
-	return f, err == nil
-}
-
-// Float32 is the nearest float32, rounded once; ok is false past its range.
-func (n Number) Float32(text []byte) (float32, bool) {
-	if n.Digits <= MaxExactDigits && n.Mant < 1<<24 && n.Exp <= 0 && n.Exp >= -10 {
-		f := float32(n.Mant) / float32(pow10[-n.Exp]) // both exact: powers up to 10^10 fit 24 bits times a power of two
-		if n.Neg {
-			f = -f
-		}
-		return f, true
-	}
-	f, err := strconv.ParseFloat(View(text), 32)
-	return float32(f), err == nil
-}
-
 // View is b as a string that must not outlive it.
 func View(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 

@@ -17,6 +17,9 @@ type flags struct {
 	onError     string
 	overwrite   bool
 	appendRows  bool
+	incremental bool
+	changed     string
+	grown       string
 	ordered     bool
 	seed        seedFlag
 	quiet       bool
@@ -67,6 +70,9 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.onError, "on-error", "fail", "`POLICY` for failing rows: fail, skip or dead-letter")
 	fs.BoolVar(&f.overwrite, "overwrite", false, "replace what the target holds")
 	fs.BoolVar(&f.appendRows, "append", false, "add to what the target holds")
+	fs.BoolVar(&f.incremental, "incremental", false, "read only files that no run has read for the target before, and add their rows")
+	fs.StringVar(&f.changed, "changed", "", "with --incremental, `WHAT` to do about files that changed since: fail or skip (default fail)")
+	fs.StringVar(&f.grown, "grown", "", "with --incremental, `WHAT` to read of text files that only grew since: tail (default: they count as changed)")
 	fs.BoolVar(&f.ordered, "ordered", false, "write rows in the order of the source")
 	fs.Var(&f.seed, "seed", "seed of sample and shuffle; with --ordered the result is the same to the byte")
 	fs.BoolVar(&f.quiet, "quiet", false, "only errors on standard error")
@@ -92,6 +98,9 @@ func (f *flags) settings(command string) (Settings, error) {
 		return Settings{}, dataset.Usagef("--on-error is %q, want fail, skip or dead-letter%s", f.onError,
 			dataset.DidYouMean(f.onError, []string{"fail", "skip", "dead-letter"}))
 	}
+	if err := f.incrementally(&o); err != nil {
+		return Settings{}, err
+	}
 	switch {
 	case f.overwrite && f.appendRows:
 		return Settings{}, dataset.Usagef("--overwrite and --append exclude each other")
@@ -110,6 +119,27 @@ func (f *flags) settings(command string) (Settings, error) {
 	o.PartBytes, o.CommitEvery, o.Command = int64(f.partSize.bytes), f.commitEvery, command
 	return Settings{MemoryBytes: int64(f.memory.bytes), Parallel: f.parallel, TempDir: f.tempDir, TempLimit: int64(f.tempLimit.bytes),
 		Options: o}, nil
+}
+
+// incrementally reads the flags of incremental runs.
+func (f *flags) incrementally(o *dataset.Options) error {
+	o.Incremental = f.incremental
+	o.Changed, o.Grown = dataset.ChangedPolicy(f.changed), dataset.GrownPolicy(f.grown)
+	switch {
+	case !f.incremental && f.changed != "":
+		return dataset.Usagef("--changed is for --incremental")
+	case !f.incremental && f.grown != "":
+		return dataset.Usagef("--grown is for --incremental")
+	case f.incremental && f.overwrite:
+		return dataset.Usagef("--incremental and --overwrite exclude each other")
+	case f.incremental && f.appendRows:
+		return dataset.Usagef("--incremental and --append exclude each other")
+	case f.changed != "" && o.Changed != dataset.ChangedFail && o.Changed != dataset.ChangedSkip:
+		return dataset.Usagef("--changed is %q, want fail or skip%s", f.changed, dataset.DidYouMean(f.changed, []string{"fail", "skip"}))
+	case f.grown != "" && o.Grown != dataset.GrownTail:
+		return dataset.Usagef("--grown is %q, want tail%s", f.grown, dataset.DidYouMean(f.grown, []string{"tail"}))
+	}
+	return nil
 }
 
 // values reads the --set flags.

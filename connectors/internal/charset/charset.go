@@ -1,4 +1,4 @@
-package csv
+package charset
 
 import (
 	"bytes"
@@ -8,8 +8,33 @@ import (
 	"unicode/utf8"
 )
 
-// charsetOf is the upper half of an encoding of one byte a character, or nil.
-func charsetOf(e Encoding) *[128]rune {
+// Encoding is how the bytes of a file stand for text.
+type Encoding string
+
+// The encodings. The zero value is UTF-8, or UTF-16 where a byte order mark says so.
+const (
+	UTF8        Encoding = "utf-8"
+	UTF16       Encoding = "utf-16" // byte order by its mark, else little endian
+	UTF16LE     Encoding = "utf-16le"
+	UTF16BE     Encoding = "utf-16be"
+	Latin1      Encoding = "latin1"
+	Windows1252 Encoding = "windows-1252"
+)
+
+// Names are the encodings, for messages.
+const Names = "utf-8, utf-16, utf-16le, utf-16be, latin1 or windows-1252"
+
+// Known reports whether e is one of them, or empty.
+func (e Encoding) Known() bool {
+	switch e {
+	case "", UTF8, UTF16, UTF16LE, UTF16BE, Latin1, Windows1252:
+		return true
+	}
+	return false
+}
+
+// Table is the upper half of an encoding of one byte a character, or nil.
+func Table(e Encoding) *[128]rune {
 	switch e {
 	case Latin1:
 		return &latin1
@@ -34,8 +59,8 @@ var windows1252 = func() [128]rune {
 	return t
 }()
 
-// decodeCharset appends b as UTF-8.
-func decodeCharset(dst, b []byte, t *[128]rune) []byte {
+// Append appends b, text of an encoding of one byte a character, as UTF-8.
+func Append(dst, b []byte, t *[128]rune) []byte {
 	for _, c := range b {
 		if c < utf8.RuneSelf {
 			dst = append(dst, c)
@@ -46,8 +71,8 @@ func decodeCharset(dst, b []byte, t *[128]rune) []byte {
 	return dst
 }
 
-// appendValid appends b with every invalid byte replaced by U+FFFD.
-func appendValid(dst, b []byte) []byte {
+// AppendValid appends b with every invalid byte replaced by U+FFFD.
+func AppendValid(dst, b []byte) []byte {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
 		dst = utf8.AppendRune(dst, r)
@@ -57,13 +82,14 @@ func appendValid(dst, b []byte) []byte {
 }
 
 const (
-	bomUTF8 = "\xef\xbb\xbf"
-	bomLE   = "\xff\xfe"
-	bomBE   = "\xfe\xff"
+	// Mark is the byte order mark of UTF-8.
+	Mark  = "\xef\xbb\xbf"
+	bomLE = "\xff\xfe"
+	bomBE = "\xfe\xff"
 )
 
-// wide reports whether a file in an encoding that begins with head is UTF-16.
-func wide(e Encoding, head []byte) bool {
+// Wide reports whether a file in an encoding that begins with head is UTF-16.
+func Wide(e Encoding, head []byte) bool {
 	switch e {
 	case UTF16, UTF16LE, UTF16BE:
 		return true
@@ -168,7 +194,25 @@ func (u *utf16Reader) mark(b []byte) []byte {
 	return b[2:]
 }
 
-// decodeUTF16 is the start of a file as UTF-8.
-func decodeUTF16(b []byte, e Encoding) ([]byte, error) {
+// DecodeUTF16 is the start of a file as UTF-8.
+func DecodeUTF16(b []byte, e Encoding) ([]byte, error) {
 	return io.ReadAll(newUTF16Reader(bytes.NewReader(b), e))
+}
+
+// Reader makes the text of a file that t gives from its start UTF-8, or leaves it in an encoding of one byte a character, and takes a byte
+// order mark off; skipped is how long that was. recoded says that positions are not those of the file.
+func Reader(t io.Reader, e Encoding) (in io.Reader, skipped uint64, recoded bool, err error) {
+	head := make([]byte, len(Mark))
+	n, err := io.ReadFull(t, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, 0, false, err
+	}
+	in = io.MultiReader(bytes.NewReader(head[:n]), t)
+	switch {
+	case Wide(e, head[:n]):
+		return newUTF16Reader(in, e), 0, true, nil
+	case string(head[:n]) == Mark && (e == "" || e == UTF8):
+		return t, uint64(n), false, nil
+	}
+	return in, 0, false, nil
 }

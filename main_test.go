@@ -1,0 +1,36 @@
+package sluice_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain fails when a goroutine outlives its run, and in debug builds when a block does.
+func TestMain(m *testing.M) {
+	if job := os.Getenv(crashChild); job != "" {
+		if err := crashMain(job); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(checked{m})
+}
+
+// liveBlocks describes the blocks that nobody released; debug builds know them.
+var liveBlocks = func() string { return "" }
+
+type checked struct{ m *testing.M }
+
+// Run runs the tests and looks for blocks that are left.
+func (c checked) Run() int {
+	code := c.m.Run()
+	if left := liveBlocks(); left != "" && code == 0 {
+		fmt.Fprintln(os.Stderr, "blocks were not released:\n"+left)
+		return 1
+	}
+	return code
+}

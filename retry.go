@@ -29,6 +29,6 @@ func (s *Session) Retry(ctx context.Context, run string, out Output) (*dataset.R
 	if err != nil {
 		return nil, err
 	}
-	defer s.run.keep(p)
+	defer s.keep(s.run, p)
 	return p.Report, s.local.Retry(ctx, p, run)
 }

@@ -19,6 +19,7 @@ type Session struct {
 	reg   *dataset.Registry
 	local *executor.Local
 	run   runConfig
+	stats *stats
 }
 
 // Open opens a session on this machine. Close it when done.
@@ -38,7 +39,7 @@ func Open(_ context.Context, opts ...Option) (*Session, error) {
 	if err := errors.Join(operators.Register(reg), relational.Register(reg), media.Register(reg), all.Register(reg)); err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
-	return &Session{reg: reg, local: local, run: c.run}, nil
+	return &Session{reg: reg, local: local, run: c.run, stats: newStats()}, nil
 }
 
 // With returns a session with other options for runs, on the same machine and memory. Only the session that was opened is closed.
@@ -78,12 +79,13 @@ func (s *Session) drain(ctx context.Context, c runConfig, outs ...dataset.Output
 	if err != nil {
 		return nil, err
 	}
-	defer c.keep(p)
+	defer s.keep(c, p)
 	return p.Report, dataset.Drain(ctx, s.local, p)
 }
 
-// keep copies the report to where the caller wants it.
-func (r runConfig) keep(p *dataset.Plan) {
+// keep copies the report to where the caller wants it, and remembers it for Stats.
+func (s *Session) keep(r runConfig, p *dataset.Plan) {
+	s.stats.keep(p)
 	if r.report != nil {
 		*r.report = *p.Report
 	}

@@ -20,7 +20,7 @@ func (d Dataset) Blocks(ctx context.Context, opts ...RunOption) iter.Seq2[*block
 			yield(nil, err)
 			return
 		}
-		defer c.keep(p)
+		defer d.s.keep(c, p)
 		for b, err := range d.s.local.Run(ctx, p) {
 			if !yield(b, err) {
 				return

@@ -79,6 +79,7 @@ type Report struct {
 	Failures     []Failure
 	Targets      []TargetReport
 	Notes        []string // what a person should know of this run ("an unfinished run was discarded")
+	Progress              // where it is now
 }
 
 // StageReport is what one stage did.
@@ -89,8 +90,9 @@ type StageReport struct {
 	BytesIn, BytesOut   int64
 	Busy                time.Duration // slot held
 	Failed              int64
-	Workers             int // most instances at once
-	Waits               map[string]time.Duration
+	Workers             int                      // most instances at once
+	Waits               map[string]time.Duration // that tasks waited, by reason
+	Flow                                         // what it holds now and how fast it goes
 }
 
 // Warning is one class of warnings, counted, with up to ten examples.

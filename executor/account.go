@@ -16,6 +16,7 @@ type stageMemory struct {
 	stage  *stage
 	credit atomic.Int64
 	used   atomic.Int64
+	peak   atomic.Int64 // of used, at the ends of tasks
 }
 
 // workerMemory is the block.Account of one worker: what it cannot take from the stage's credit it asks the scheduler for, and waits.

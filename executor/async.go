@@ -51,7 +51,9 @@ func (w *worker) startAsync(op *chainOp, fn func(ctx context.Context) func(datas
 	}
 	w.run.send(sched.Event{Kind: sched.EvAsyncStart, Stage: w.stage.id, Worker: w.id})
 	w.run.wg.Go(func() {
+		begun := w.run.clock()
 		deliver := w.protect(op, fn)
+		w.stage.count.took.add(int64(w.run.clock() - begun))
 		// The lock is held until the scheduler knows of it, so that the worker cannot deliver what it was not told to.
 		a.mu.Lock()
 		defer a.mu.Unlock()

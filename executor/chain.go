@@ -85,6 +85,7 @@ func (w *worker) emitOf(i int) dataset.Emit {
 
 // processItems runs the blocks of a task through the chain. Small blocks are joined first.
 func (w *worker) processItems(t *task) error {
+	mark := w.mark(t)
 	for i := 0; i < len(t.items); {
 		n := 1
 		if !w.run.plan.Options.Batch.NoCoalesce && w.stage.Sink == nil && !w.stage.Yield {
@@ -93,6 +94,7 @@ func (w *worker) processItems(t *task) error {
 		if err := w.processRun(t, i, n); err != nil {
 			return err
 		}
+		mark = w.took(t, mark)
 		i += n
 	}
 	return nil

@@ -1,8 +1,6 @@
 package executor
 
 import (
-	"time"
-
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 )
@@ -17,8 +15,9 @@ type Watcher interface {
 
 // Snapshot implements Watcher.
 func (r *run) Snapshot() dataset.Report {
+	now := r.clock()
 	rep := dataset.Report{
-		Wall: time.Since(r.start), PeakBytes: r.peak.Load(), BudgetBytes: r.cfg.MemoryBytes,
+		Wall: now, PeakBytes: r.peak.Load(), BudgetBytes: r.cfg.MemoryBytes,
 		SpilledBytes: r.scratch.spilled(), RowsFailed: r.failures.total.Load(),
 	}
 	for _, s := range r.stages {
@@ -32,6 +31,8 @@ func (r *run) Snapshot() dataset.Report {
 		}
 	}
 	rep.Failures, rep.Warnings = r.failures.report()
+	r.observe(&rep)
+	r.watch.rates.fill(&rep, now)
 	return rep
 }
 
@@ -40,6 +41,7 @@ func (r *run) Done() <-chan struct{} { return r.done }
 
 // fillReport completes the plan's report.
 func (r *run) fillReport() {
+	r.watch.end(r.clock())
 	rep, old := r.Snapshot(), r.plan.Report
 	rep.Run, rep.Targets, rep.Notes, rep.Complete, rep.BytesWritten = old.Run, old.Targets, old.Notes, old.Complete, old.BytesWritten
 	if r.retry != nil { // the sink was also given siblings of failed rows, which are in the result already

@@ -36,6 +36,7 @@ type run struct {
 	read     atomic.Int64 // rows that readers gave or could not read
 	scratch  *scratch
 	peak     atomic.Int64
+	watch    watch
 	yield    chan *block.Block
 	done     chan struct{} // the machine has ended, or the run was cancelled and no task is left
 
@@ -166,6 +167,7 @@ func (r *run) run(each func(*block.Block) bool) error {
 	if cause == nil {
 		cause = r.failures.atEnd()
 	}
+	r.watch.publish(r.clock())
 	err := r.finish(cause)
 	r.scratch.close()
 	r.fillReport()
@@ -250,6 +252,7 @@ func (r *run) sendFrom(ev sched.Event, self *worker) (a answer) {
 		return a
 	}
 	ev.Now = int64(time.Since(r.start))
+	r.watch.saw(&ev)
 	if ev.Kind == sched.EvTaskDone {
 		r.mu.running--
 	}
@@ -284,6 +287,7 @@ func (r *run) markDone() {
 func (r *run) apply(ev *sched.Event, fx *sched.Effect, self *worker, a *answer, drops []dropped) []dropped {
 	switch fx.Kind {
 	case sched.FxStart:
+		r.watch.moved.Store(ev.Now)
 		t := r.startTask(fx)
 		if t.worker == self && a.next == nil {
 			a.next = t

@@ -42,6 +42,7 @@ func (s *stage) startListing() {
 		if err := s.listSplits(ctx); err != nil && ctx.Err() == nil {
 			s.run.fail(err)
 		}
+		s.listedAll.Store(true)
 		s.run.send(sched.Event{Kind: sched.EvListed, Stage: s.id})
 	})
 }
@@ -91,6 +92,7 @@ func (s *stage) listSplits(ctx context.Context) (err error) {
 		if err := s.list.wait(ctx); err != nil {
 			return err
 		}
+		s.count.listed.Add(max(split.Bytes, 0))
 		s.run.send(sched.Event{Kind: sched.EvSplit, Stage: s.id, Item: sched.Item{Bytes: split.Bytes, Block: &split}})
 	}
 	return nil
@@ -107,6 +109,7 @@ type readState struct {
 
 	pending []pendingReject // rows that could not be read, not covered yet
 	counted spot            // they are counted up to here
+	share   share           // of the split that was read
 }
 
 func (s *readState) where() string {
@@ -125,6 +128,7 @@ func (w *worker) readSplit(split *dataset.Split) error {
 			s.pos, s.stop = w.stage.feed.Start(&split.Ranges[0]), w.stage.feed.Stop(&split.Ranges[n-1])
 		}
 	}
+	s.share = newShare(w.stage, split)
 	w.read = s
 	defer func() { w.read = nil }()
 	for attempt := 1; ; attempt++ {
@@ -132,6 +136,7 @@ func (w *worker) readSplit(split *dataset.Split) error {
 		s.pending = nil // they are met again
 		err := s.readFrom(w.stage.list.read)
 		if err == nil {
+			s.share.end()
 			return s.finish()
 		}
 		if w.stage.stopped.Load() && w.run.ctx.Err() == nil {
@@ -173,7 +178,7 @@ func (s *readState) readFrom(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		b, err := rd.Next(ctx)
+		b, err := s.next(ctx, rd)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -204,6 +209,7 @@ func (s *readState) give(b *block.Block) error {
 	}
 	named := b.WithIdentity(b.Identity().WithToken(tok))
 	b.Release()
+	s.share.reached(s.split, s.cur, s.pos)
 	if w.stage.resumes() {
 		if keep, all := w.stage.feed.Unread(named); !all {
 			part, err := block.Take(w.mem, named, keep)

@@ -21,6 +21,7 @@ type stage struct {
 
 	list       *lister
 	stopped    atomic.Bool // nothing more is wanted
+	listedAll  atomic.Bool // of a source: listing has ended
 	partitions []dataset.Partition
 	spills     []portSpill // by port; nil until something was spilled
 	target     *target
@@ -36,6 +37,8 @@ type stageCount struct {
 	rowsIn, rowsOut, blocksIn, blocksOut, bytesIn, bytesOut atomic.Int64
 	busy, failed                                            atomic.Int64
 	most                                                    atomic.Int32 // workers ever at once
+	listed, read                                            atomic.Int64 // of a source: bytes of splits listed, and read
+	took                                                    histogram    // ns of computing, one a block
 }
 
 // worker returns the worker of that number, starting it if need be. Called with run.mu held.

@@ -279,13 +279,21 @@ func (m *stageMemory) settle() int64 {
 func (r *run) notePeak() {
 	var sum int64
 	for _, s := range r.stages {
-		sum += s.memory.used.Load()
+		n := s.memory.used.Load()
+		s.memory.notePeak(n)
+		sum += n
 	}
 	for {
 		old := r.peak.Load()
 		if sum <= old || r.peak.CompareAndSwap(old, sum) {
 			return
 		}
+	}
+}
+
+// notePeak updates the highest memory that the stage used.
+func (m *stageMemory) notePeak(n int64) {
+	for old := m.peak.Load(); n > old && !m.peak.CompareAndSwap(old, n); old = m.peak.Load() {
 	}
 }
 

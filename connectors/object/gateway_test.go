@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,6 +64,8 @@ func withGateway(run func() int) (code int, err error) {
 		return 1, err
 	}
 	cmd.Stderr = cmd.Stdout
+	runtime.LockOSThread() // the server dies with the thread that started it, also when a test run is killed
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return 1, err
 	}

@@ -150,7 +150,7 @@ func (s *stage) allFinished() bool {
 
 // end closes the workers and tells the consumers.
 func (m *Machine) end(s *stage) {
-	s.life = ended
+	s.life, s.endedAt = ended, m.now
 	for w := range s.opened {
 		m.fx(Effect{Kind: FxClose, Stage: s.id, Worker: WorkerID(w)})
 	}

@@ -30,6 +30,7 @@ type StageSnapshot struct {
 	DroppedItems                   int64
 	SpilledBlocks, SpilledBytes    int64
 	Overdrafts                     int64
+	WorkingNs                      int64 // in which at least one task ran
 	BusyNs, LoadNs                 int64 // computing; and per worker, halved now and then, the time in which workers were the limit
 
 	ServiceNs float64 // mean of a task
@@ -54,6 +55,9 @@ type Snapshot struct {
 }
 
 var lifeNames = [...]string{"open", "flushing", "merging", "partitioning", "closing", "ended"}
+
+// At tells the machine the time without an event, so that a snapshot of a run in which nothing happens says for how long.
+func (m *Machine) At(now int64) { m.now = max(m.now, now) }
 
 // Snapshot fills into.
 func (m *Machine) Snapshot(into *Snapshot) {
@@ -98,11 +102,22 @@ func (m *Machine) stageSnapshot(s *stage, o *StageSnapshot) {
 	for k := waitKind(1); k < waitKinds; k++ {
 		idle := st.idle[k]
 		if k == s.held {
-			idle += m.now - s.since
+			idle += max(s.upTo(m.now)-s.since, 0)
 		}
 		waits = append(waits, Wait{waitNames[k], 0, st.waits[k], idle})
 	}
 	o.Waits = waits
+	if o.WorkingNs = st.idle[byNothing]; s.held == byNothing {
+		o.WorkingNs += max(s.upTo(m.now)-s.since, 0)
+	}
+}
+
+// upTo is now, or the end of the stage.
+func (s *stage) upTo(now int64) int64 {
+	if s.life == ended {
+		return s.endedAt
+	}
+	return now
 }
 
 // Why says what keeps a stage from doing more than it does: which policy holds it, and the numbers that would have to change. It is

@@ -76,6 +76,8 @@ type stage struct {
 	stats stats
 	held  waitKind
 	since int64
+
+	endedAt int64
 }
 
 // dead says that nobody wants what the stage would give.

@@ -48,9 +48,11 @@ func (a *app) root() *cobra.Command {
 		return dataset.Usagef("%w%s; see %s --help", err, near, c.CommandPath())
 	})
 	a.flags.register(root.PersistentFlags())
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.openEvents() }
 	root.Flags().SortFlags = false
 	root.AddCommand(a.runCommand(), a.explainCommand(), a.opsCommand(), a.versionCommand(),
 		a.runsCommand(), a.errorsCommand(), a.retryCommand(), a.inspectCommand())
+	root.AddCommand(a.lookCommands()...)
 	return root
 }
 

@@ -11,8 +11,13 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 )
 
-// display shows how a run goes on. stop ends it, removes what would disturb other output, and waits; it may be called more than once.
-type display interface{ stop() }
+// display shows how a run goes on.
+type display interface {
+	// stop ends it, removes what would disturb other output, and waits; it may be called more than once.
+	stop()
+	// say writes whole lines of text so that they and the display do not disturb each other.
+	say(text string)
+}
 
 // lookout is where displays get their numbers: the Watcher of the run, once there is one.
 type lookout struct{ w atomic.Pointer[Watcher] }
@@ -43,26 +48,35 @@ func progressText(r dataset.Report) string {
 	if r.BudgetBytes > 0 {
 		parts = append(parts, fmt.Sprintf("memory peak %s of %s", memorySize(r.PeakBytes), memorySize(r.BudgetBytes)))
 	}
+	if t := leftText(&r); t != "" {
+		parts = append(parts, t)
+	}
+	if t := bottleneckText(&r); t != "" {
+		parts = append(parts, t)
+	}
 	return strings.Join(parts, " · ")
 }
 
 // noDisplay shows nothing.
-type noDisplay struct{}
+type noDisplay struct{ out io.Writer }
 
 func (noDisplay) stop() {}
+
+func (d noDisplay) say(text string) { _, _ = io.WriteString(d.out, text) }
 
 // lineEvery is how often progress is written where no terminal shows it.
 const lineEvery = 5 * time.Second
 
 // lines writes a line every few seconds.
 type lines struct {
+	out  io.Writer
 	done chan struct{}
 	once sync.Once
 	wg   sync.WaitGroup
 }
 
 func startLines(out io.Writer, look *lookout) display {
-	d := &lines{done: make(chan struct{})}
+	d := &lines{out: out, done: make(chan struct{})}
 	start := time.Now()
 	d.wg.Go(func() {
 		tick := time.NewTicker(lineEvery)
@@ -80,6 +94,8 @@ func startLines(out io.Writer, look *lookout) display {
 	})
 	return d
 }
+
+func (d *lines) say(text string) { _, _ = io.WriteString(d.out, text) }
 
 func (d *lines) stop() {
 	d.once.Do(func() { close(d.done) })

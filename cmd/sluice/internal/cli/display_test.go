@@ -55,15 +55,15 @@ func TestLinesEveryFewSeconds(t *testing.T) {
 	})
 }
 
-func TestBarShowsAndGoes(t *testing.T) {
+func TestPictureShowsAndGoes(t *testing.T) {
 	var out lockedText
 	var look lookout
 	look.set(fakeWatcher{midway})
-	startBar(&out, &look).stop()
+	startLive(&out, func() (int, int) { return 100, 30 }, &look).stop()
 	if out.text() != "" {
 		t.Errorf("a short run shows %q", out.text())
 	}
-	d := startBar(&out, &look)
+	d := startLive(&out, func() (int, int) { return 100, 30 }, &look)
 	deadline := time.NewTimer(20 * time.Second)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -71,7 +71,7 @@ func TestBarShowsAndGoes(t *testing.T) {
 	for !strings.Contains(out.text(), "wrote 1,000 rows") {
 		select {
 		case <-deadline.C:
-			t.Fatalf("the bar shows %q", out.text())
+			t.Fatalf("the picture shows %q", out.text())
 		case <-tick.C:
 		}
 	}

@@ -33,6 +33,7 @@ type flags struct {
 	tempLimit   sizeFlag
 	from, to    string
 	set         []string
+	see         seeFlags
 }
 
 // sizeFlag is a size in bytes with a unit.
@@ -110,6 +111,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.Var(&f.tempLimit, "temp-limit", "most bytes in --temp-dir (default no limit)")
 	fs.StringVar(&f.from, "from", "", "read the source with `READER`, whatever its extension")
 	fs.StringVar(&f.to, "to", "", "write with `WRITER`, whatever the extension; table prints a table")
+	f.see.register(fs)
 	fs.StringArrayVar(&f.set, "set", nil, "placeholder {NAME} of a job file: `NAME=VALUE`")
 }
 

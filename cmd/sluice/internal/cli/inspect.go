@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,11 +15,14 @@ import (
 func (a *app) inspectCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "inspect PATH",
-		Short: "Show what a result of Sluice is made of: runs, files, rows, columns, ranges of input",
-		Args:  exactly(1, "the path of a result"),
+		Short: "Show what a result of Sluice is made of (runs, files, rows, columns, ranges of input), or what one file holds",
+		Args:  exactly(1, "the path of a result or of a file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			res, err := findResult(c.Context(), args[0])
 			if err != nil {
+				if st, serr := os.Stat(args[0]); serr == nil && st.Mode().IsRegular() {
+					return a.inspectFile(c.Context(), args[0]) // a file that is no result of ours
+				}
 				return err
 			}
 			text, err := inspectText(c.Context(), res)

@@ -73,11 +73,13 @@ func (p Program) Main(ctx context.Context, args []string) int {
 	}
 	signal.Ignore(syscall.SIGPIPE) // a reader of our output that goes away is an error of the write
 	a := &app{Program: p}
+	defer a.catchStatus()()
 	root := a.root()
 	root.SetArgs(protectStdin(args))
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
-	return a.finish(guarded(func() error { return root.ExecuteContext(ctx) }))
+	err := guarded(func() error { return root.ExecuteContext(ctx) })
+	return a.finished(a.finish(err), err)
 }
 
 // guarded turns a panic into an error, so that nobody meets a stack; SLUICE_DEBUG=1 shows it.
@@ -101,4 +103,5 @@ type app struct {
 	file        string      // the job file, for lines
 	elsewhere   bool        // rows do not go to standard output
 	interrupted atomic.Bool // a signal came
+	watching
 }

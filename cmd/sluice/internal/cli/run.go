@@ -132,7 +132,7 @@ func (j *job) mistyped(err error) error {
 	if j.file != "" || len(j.parsed.Steps) > 0 || j.parsed.Sink != nil || strings.ContainsAny(j.text, "./*") {
 		return err
 	}
-	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "runs", "errors", "retry", "inspect", "help", "completion"})
+	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "schema", "head", "count", "runs", "errors", "retry", "inspect", "help", "completion"})
 	if near == "" {
 		return err
 	}
@@ -183,9 +183,9 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	remember(sink)
-	live := j.display(sink)
+	live, stop := j.watch(sink)
 	err = j.drain(ctx, plan, show, live)
-	live.stop()
+	stop(plan.Report)
 	if err != nil {
 		j.problems(plan.Report)
 		return err
@@ -215,18 +215,6 @@ func (j *job) drain(ctx context.Context, plan *dataset.Plan, show *table, live d
 	}
 	live.stop()
 	return show.finish()
-}
-
-// display chooses how progress is shown: not at all where rows are printed to the same terminal.
-func (j *job) display(sink dataset.Sink) display {
-	rows := sink != nil && j.toStdout()
-	if j.flags.quiet || rows && isTerminal(j.Stdout) && isTerminal(j.Stderr) {
-		return noDisplay{}
-	}
-	if isTerminal(j.Stderr) {
-		return startBar(j.Stderr, j.look)
-	}
-	return startLines(j.Stderr, j.look)
 }
 
 // explain shows what a pipeline would do.

@@ -45,7 +45,7 @@ func (s *signals) loop(a *app) {
 	a.interrupted.Store(true)
 	s.cancel(dataset.ErrCanceled)
 	if !a.flags.quiet {
-		fmt.Fprintln(a.Stderr, "\nsluice: interrupted; finishing what can be committed (again to stop at once)")
+		a.say("\nsluice: interrupted; finishing what can be committed (again to stop at once)\n")
 	}
 	late := time.NewTimer(graceTime)
 	defer late.Stop()
@@ -54,7 +54,7 @@ func (s *signals) loop(a *app) {
 	case <-s.ch:
 		a.Exit(exitInterrupted)
 	case <-late.C:
-		fmt.Fprintf(a.Stderr, "sluice: the run did not end within %s and was stopped\n", graceTime)
+		a.say(fmt.Sprintf("sluice: the run did not end within %s and was stopped\n", graceTime))
 		a.Exit(exitInterrupted)
 	}
 }

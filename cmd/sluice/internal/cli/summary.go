@@ -16,6 +16,9 @@ func (j *job) summary(r *dataset.Report, show *table) {
 		r.Targets = nil // the rows are there to be seen
 	}
 	fmt.Fprint(j.Stderr, summaryText(r, show != nil))
+	if j.showsStats(r) {
+		fmt.Fprint(j.Stderr, statsText(r, statsWidth(j.Stderr)))
+	}
 	j.warnings()
 }
 

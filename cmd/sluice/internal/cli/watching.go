@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"os"
+	"sync/atomic"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// seeFlags say what is shown of a run.
+type seeFlags struct {
+	events string
+	stats  bool
+	set    *pflag.FlagSet
+}
+
+func (f *seeFlags) register(fs *pflag.FlagSet) {
+	f.set = fs
+	fs.BoolVar(&f.stats, "stats", false, "print a table of the stages at the end (on a terminal it is printed after runs of 2s)")
+	fs.StringVar(&f.events, "events", "", "write what happens as JSON lines: json for standard error, instead of all text there, or `json:FILE`")
+}
+
+// statsGiven says whether --stats was set, to whatever value.
+func (f *seeFlags) statsGiven() bool { return f.set != nil && f.set.Changed("stats") }
+
+// watching is who shows what happens in one invocation.
+type watching struct {
+	shown  atomic.Pointer[display] // the display of the run, while there is one
+	events *events                 // nil unless they were asked for
+	ask    chan os.Signal          // somebody asks for the status
+}
+
+// say writes whole lines to standard error, past the display if there is one.
+func (a *app) say(text string) {
+	if d := a.shown.Load(); d != nil {
+		(*d).say(text)
+		return
+	}
+	noDisplay{a.Stderr}.say(text)
+}
+
+// watch starts everything that looks at the run; stop ends it with the report of the run.
+func (j *job) watch(sink dataset.Sink) (live display, stop func(*dataset.Report)) {
+	live = j.display(sink)
+	j.shown.Store(&live)
+	j.events.start(j)
+	stalled := watchStalls(j.look, func(r dataset.Report) {
+		j.events.stalled(&r)
+		if !j.flags.quiet {
+			j.say(stallText(&r))
+		}
+	})
+	status := j.watchStatus()
+	return live, func(r *dataset.Report) {
+		stalled.stop()
+		status()
+		live.stop()
+		j.shown.Store(nil)
+		j.events.end(r)
+	}
+}
+
+// display chooses how progress is shown: not at all where rows are printed to the same terminal.
+func (j *job) display(sink dataset.Sink) display {
+	rows := sink != nil && j.toStdout()
+	switch {
+	case j.flags.quiet || j.events.replacesText() || rows && isTerminal(j.Stdout) && isTerminal(j.Stderr):
+		return noDisplay{j.Stderr}
+	case isTerminal(j.Stderr) && drawable(os.Getenv("TERM")):
+		return startLive(j.Stderr, terminalSize(j.Stderr), j.look)
+	}
+	return startLines(j.Stderr, j.look)
+}
+
+// drawable says whether a terminal of that name can move the cursor.
+func drawable(name string) bool { return name != "" && name != "dumb" }
+
+// statsWidth is how wide the table may be: as the terminal, else as it needs.
+func statsWidth(f *os.File) int {
+	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return 1 << 20
+}

@@ -2,6 +2,7 @@ package all
 
 import (
 	"github.com/sluice-data/sluice/connectors/arrowipc"
+	"github.com/sluice-data/sluice/connectors/avro"
 	"github.com/sluice-data/sluice/connectors/binary"
 	"github.com/sluice-data/sluice/connectors/csv"
 	"github.com/sluice-data/sluice/connectors/images"
@@ -17,6 +18,7 @@ import (
 
 var connectors = []func(*dataset.Registry) error{
 	arrowipc.Register,
+	avro.Register,
 	binary.Register,
 	csv.Register,
 	images.Register,

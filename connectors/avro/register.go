@@ -1,0 +1,67 @@
+package avro
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/dataset"
+)
+
+var extensions = []string{"avro"}
+
+// SinkOptions are the parameters of the sink.
+type SinkOptions struct {
+	WriteOptions
+	file.Layout
+}
+
+// Register adds the source and the sink to a registry.
+func Register(reg *dataset.Registry) error {
+	err := reg.AddSources(dataset.SourceDef{
+		Name:       "avro",
+		Doc:        "Avro object container files",
+		Help:       "A record gives a column a field. Unions with null are nullable; unions of several types are structs of member0, member1, …, of which one has a value. Files are divided at sync markers.",
+		Extensions: extensions,
+		Zero:       func() any { return &Options{} },
+		Open:       openSource,
+	})
+	if err != nil {
+		return err
+	}
+	return reg.AddSinks(dataset.SinkDef{
+		Name:       "avro",
+		Doc:        "Avro object container files",
+		Help:       "Writes a record a row. Names must be letters, digits and _.",
+		Extensions: extensions,
+		Zero:       func() any { return &SinkOptions{} },
+		Open:       openSink,
+	})
+}
+
+func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
+	opt, ok := params.(*Options)
+	if !ok {
+		return nil, fmt.Errorf("avro: parameters are %T, want %T", params, opt)
+	}
+	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
+	if err != nil {
+		return nil, err // a nil *Source must not become a non-nil Source
+	}
+	return src, nil
+}
+
+func openSink(path string, params any) (dataset.Sink, error) {
+	opt, ok := params.(*SinkOptions)
+	if !ok {
+		return nil, fmt.Errorf("avro: parameters are %T, want %T", params, opt)
+	}
+	if file.Compression(path) != "" {
+		return nil, dataset.Usagef("write %s: Avro files are compressed inside; leave out the last extension and pass compression=zstandard", path)
+	}
+	format, err := NewFormat(opt.WriteOptions)
+	if err != nil {
+		return nil, err
+	}
+	return file.OpenSink(path, format, opt.Layout)
+}

@@ -19,18 +19,23 @@ func (a *app) inspectCommand() *cobra.Command {
 		Args:  exactly(1, "the path of a result or of a file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			res, err := findResult(c.Context(), args[0])
-			if err != nil {
-				if st, serr := os.Stat(args[0]); serr == nil && st.Mode().IsRegular() {
-					return a.inspectFile(c.Context(), args[0]) // a file that is no result of ours
-				}
+			st, serr := os.Stat(args[0])
+			isFile := serr == nil && st.Mode().IsRegular()
+			switch {
+			case err != nil && (isFile || serr != nil && strings.Contains(args[0], ".")):
+				return a.inspectFile(c.Context(), args[0]) // a file that is no result of ours
+			case err != nil:
 				return err
 			}
 			text, err := inspectText(c.Context(), res)
 			if err != nil {
 				return fmt.Errorf("inspect %s: %w", args[0], err)
 			}
-			_, err = fmt.Fprint(a.Stdout, text)
-			return err
+			if _, err = fmt.Fprint(a.Stdout, text); err != nil || !isFile {
+				return err
+			}
+			fmt.Fprintln(a.Stdout)
+			return a.inspectFile(c.Context(), args[0])
 		},
 	}
 }

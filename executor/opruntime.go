@@ -44,7 +44,11 @@ func (rt *opRuntime) Fail(b *block.Block, row int, err error) error {
 	if b.Identity().Len() > row {
 		e.Row = b.Identity().At(row)
 	}
-	return w.run.failures.add(e)
+	if err := w.run.failures.add(e); err != nil {
+		w.run.freeze()
+		return err
+	}
+	return nil
 }
 
 // Async implements dataset.Runtime.

@@ -207,7 +207,11 @@ func (s *readState) give(b *block.Block) error {
 		}
 	}
 	w.run.noteRead(named)
-	return w.emit(named)
+	err := w.emit(named)
+	if err != nil { // it was not taken: what it covers is not done
+		tok.Ranges = nil
+	}
+	return err
 }
 
 // cover returns the ranges between what was covered so far and the last row of id, and moves on.

@@ -89,7 +89,14 @@ func (f *Feed) wanted() bool {
 func (f *Feed) replay(ctx context.Context, yield func(dataset.Split, error) bool) (more bool, err error) {
 	more = true
 	leader, at := f.managers[0], int64(-1)
-	err = leader.past.replay(ctx, leader.store, leader.own(f.source), func(v *splitView) error {
+	skip := func(r *splitsRecord) bool {
+		if !f.countRecord(r, at) {
+			return false
+		}
+		at += r.splits
+		return true
+	}
+	err = leader.past.replay(ctx, leader.store, leader.own(f.source), skip, func(v *splitView) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -154,6 +161,27 @@ func (m *Manager) journaled(source uint32) int64 {
 		return s.splits
 	}
 	return 0
+}
+
+// countRecord tells whether all sinks have all splits of a record behind split at, and have journaled them, and counts them then.
+func (f *Feed) countRecord(r *splitsRecord, at int64) bool {
+	if f.reread {
+		return false
+	}
+	for _, m := range f.managers {
+		if m.journaled(f.source) <= at+r.splits {
+			return false
+		}
+		own := m.past.sources[m.own(f.source)]
+		if !m.ended && r.ranges > 0 && !own.done.holdsFiles(r.first-f.journal.shift+own.shift, r.last-f.journal.shift+own.shift) {
+			return false
+		}
+	}
+	for _, m := range f.managers {
+		f.counts[m].Ranges += r.ranges
+		f.counts[m].Done += r.ranges
+	}
+	return true
 }
 
 // count counts the ranges of a journaled split and tells whether all sinks have all of it.

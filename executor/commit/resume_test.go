@@ -65,7 +65,12 @@ func inputRows(w world) (n int64) {
 func TestResumeReadsTheRest(t *testing.T) {
 	for hit := int64(1); hit < 8; hit += 2 {
 		w := world{Path: quickDir(t) + "/out/", Files: files(8, 400), Keep: 7, PartBytes: 3000, Ordered: true}
-		unfinishedWorld(t, w, hit)
+		if !runChild(t, childJob{w, "generation committed", hit}, 0) {
+			if hit > 1 { // generations may be committed together
+				continue
+			}
+			t.Fatal("the run ended before it was killed")
+		}
 		had := committedIn(t, w)
 		if had == 0 {
 			t.Fatal("nothing was committed")

@@ -18,7 +18,8 @@ func TestRegister(t *testing.T) {
 		t.Fatalf("registering twice: %v", err)
 	}
 	table := file.NewTable(reg)
-	for path, want := range map[string]string{"a.jpg": "images", "b/c.WEBP": "images", "x.tiff": "images", "d.jsonl": "jsonl", "e.ndjson.zst": "jsonl", "f.bin": "binary"} {
+	for path, want := range map[string]string{"a.jpg": "images", "b/c.WEBP": "images", "x.tiff": "images", "d.jsonl": "jsonl", "e.ndjson.zst": "jsonl", "f.bin": "binary",
+		"a.csv": "csv", "a.tsv.gz": "tsv", "a.txt": "text"} {
 		if d, ok := table.Lookup(path); !ok || d.Name != want {
 			t.Errorf("%s is read by %q, want %q", path, d.Name, want)
 		}
@@ -34,7 +35,8 @@ func TestParameters(t *testing.T) {
 	if err := all.Register(reg); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"jsonl": `schema="id:int64" extra=column max_line=1MiB with_path=true`, "images": "max_file=10MiB", "binary": "max_file=1KiB"} {
+	for name, text := range map[string]string{"jsonl": `schema="id:int64" extra=column max_line=1MiB with_path=true`, "images": "max_file=10MiB", "binary": "max_file=1KiB",
+		"csv": `delim=";" quote="" header=false null=NA,NULL decimal="," encoding=latin1 ragged=skip schema="id int64, at timestamp"`, "text": "encoding=utf-16 max_line=1MiB"} {
 		d, err := reg.Source(name)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +46,7 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, text := range map[string]string{"jsonl": "compression=zstd by=lang"} {
+	for name, text := range map[string]string{"jsonl": "compression=zstd by=lang", "tsv": "header=false null=NA", "text": "column=text newline=space"} {
 		d, err := reg.Sink(name)
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/bits"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -242,37 +241,56 @@ func (d dialect) besides() (t [256]beside) {
 	return t
 }
 
-// quotes counts the quotes in b[from:to]. What lies before and behind is there to look at; where nothing does, the text starts or ends.
+// quotes counts the quotes in b[from:to]. What lies before and behind is there to look at; where nothing does, the text starts or ends. It
+// looks at eight bytes at once: all masks below have a one in the byte that they are about.
 func (c *cuts) quotes(b []byte, from, to int) (n count) {
-	const lows = ^uint64(highs)
-	quotes := uint64(c.d.quote) * ones
-	ok := [2]beside{mayOpen | mayClose, mayOpen | mayClose} // of the quotes at even and odd places
-	k := 0
-	note := func(i int) {
-		x := mayOpen | mayClose
-		if i > 0 {
-			x = c.fits[b[i-1]] | mayClose
+	q, d := uint64(c.d.quote)*ones, uint64(c.d.delim)*ones
+	var seen uint64                                   // quotes so far
+	var notOpen, notClose, notOpen2, notClose2 uint64 // those at even places that cannot open, cannot close; at odd places
+	for i := from; i < to; i += 8 {
+		var x uint64
+		if i+8 <= len(b) {
+			x = binary.LittleEndian.Uint64(b[i:])
+		} else {
+			var last [8]byte
+			copy(last[:], b[i:])
+			x = binary.LittleEndian.Uint64(last[:])
 		}
-		if i+1 < len(b) {
-			x &= c.fits[b[i+1]] | mayOpen
+		quotes := zeroBytes(x ^ q)
+		if i+8 > to {
+			quotes &= 1<<(8*(to-i)) - 1
 		}
-		ok[k&1] &= x
-		k++
+		if quotes == 0 {
+			continue
+		}
+		before := zeroBytes(x^q) | zeroBytes(x^d) | zeroBytes(x^newlines)
+		behind := before | zeroBytes(x^'\r'*ones)
+		before, behind = before<<8, behind>>8
+		if i == 0 || c.fits[b[i-1]]&mayOpen != 0 {
+			before |= 1
+		}
+		if i+8 >= len(b) {
+			behind |= 1 << (8*(len(b)-i) - 8) // the text ends behind its last byte
+		} else if c.fits[b[i+8]]&mayClose != 0 {
+			behind |= 1 << 56
+		}
+		places := quotes * ones // each byte: how many quotes up to and including it
+		even := quotes & (places ^ seen&1*ones)
+		odd := quotes &^ even
+		notOpen |= even &^ before
+		notClose |= even &^ behind
+		notOpen2 |= odd &^ before
+		notClose2 |= odd &^ behind
+		seen += places >> 56
 	}
-	i := from
-	for ; i+8 <= to; i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:]) ^ quotes
-		for m := ^((x&lows + lows) | x | lows); m != 0; m &= m - 1 { // the high bit of each byte that is zero
-			note(i + bits.TrailingZeros64(m)>>3)
-		}
-	}
-	for ; i < to; i++ {
-		if b[i] == c.d.quote {
-			note(i)
-		}
-	}
-	n.odd = k&1 == 1
-	n.bad[0] = ok[0]&mayOpen == 0 || ok[1]&mayClose == 0
-	n.bad[1] = ok[0]&mayClose == 0 || ok[1]&mayOpen == 0
+	n.odd = seen&1 == 1
+	n.bad[0] = notOpen|notClose2 != 0
+	n.bad[1] = notClose|notOpen2 != 0
 	return n
+}
+
+// zeroBytes has a one in each byte of x that is zero.
+func zeroBytes(x uint64) uint64 {
+	const lows = ^uint64(highs)
+	return ^((x&lows + lows) | x | lows) >> 7
 }

@@ -337,8 +337,10 @@ func (r *reader) warnRagged() {
 // finish ends a range: a file that changed meanwhile is an error.
 func (r *reader) finish() error {
 	r.warnRagged()
-	err := r.text.Check()
-	err = errors.Join(err, r.text.Close())
+	err := errors.Join(r.text.Check(), r.text.Close())
 	r.text = nil
+	if pos := r.in.base + uint64(r.in.lo); err == nil && pos >= r.cur.End {
+		r.src.files.of(r.cur.File).found(r.cur.End, pos)
+	}
 	return err
 }

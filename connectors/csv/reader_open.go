@@ -61,21 +61,21 @@ func (r *reader) openInside(ctx context.Context) error {
 		r.from = max(r.from, info.behind)
 	}
 	before := max(r.cur.Start-1, uint64(info.cuts.start))
+	pos, known := info.first(r.cur.Start)
+	if known {
+		before = pos
+	}
 	t, err := r.src.set.OpenText(r.ctx, r.cur.File, int64(before))
 	if err != nil {
 		return err
 	}
 	r.text = t
-	h, err := r.src.set.FS().Open(ctx, r.cur.File)
-	if err != nil {
-		return err
-	}
-	s, err := info.cuts.stateAt(ctx, h, r.rt.Allocator(), int64(before))
-	if err = errors.Join(err, h.Close()); err != nil {
-		return fmt.Errorf("find records of %s: %w", r.cur.File.Path, err)
-	}
-	r.in.open(t, before, r.cur.End)
-	if before < r.cur.Start { // else a record starts right behind the byte order mark
+	r.in.open(t, before, max(r.cur.End, before))
+	if before < r.cur.Start { // else a record starts there
+		s, err := r.stateAt(ctx, info, before)
+		if err != nil {
+			return err
+		}
 		if _, err := r.in.skip(r.dec.dialect, s); err != nil {
 			return err
 		}
@@ -85,6 +85,19 @@ func (r *reader) openInside(ctx context.Context) error {
 		return r.use(placeNames(len(r.dec.pin.fields), fieldNames(r.dec.pin)))
 	}
 	return r.use(info.header)
+}
+
+// stateAt is the state of the machine before the byte at pos.
+func (r *reader) stateAt(ctx context.Context, info *fileInfo, pos uint64) (state, error) {
+	h, err := r.src.set.FS().Open(ctx, r.cur.File)
+	if err != nil {
+		return 0, err
+	}
+	s, err := info.cuts.stateAt(ctx, h, r.rt.Allocator(), int64(pos))
+	if err = errors.Join(err, h.Close()); err != nil {
+		return 0, fmt.Errorf("find records of %s: %w", r.cur.File.Path, err)
+	}
+	return s, nil
 }
 
 // maxCount is how far into a file lines are counted again to number a broken record.

@@ -181,6 +181,25 @@ type fileInfo struct {
 	header header
 	behind uint64 // position behind the header
 	cuts   *cuts
+	starts map[uint64]uint64 // by the start of a range, the position of its first record, as the reader of the range before found it
+}
+
+// found remembers that the first record at or behind the end of a range is at pos.
+func (x *fileInfo) found(end, pos uint64) {
+	x.Lock()
+	defer x.Unlock()
+	if x.starts == nil {
+		x.starts = map[uint64]uint64{}
+	}
+	x.starts[end] = pos
+}
+
+// first is the position of the first record of the range that begins at start, if it is known.
+func (x *fileInfo) first(start uint64) (pos uint64, ok bool) {
+	x.Lock()
+	defer x.Unlock()
+	pos, ok = x.starts[start]
+	return pos, ok
 }
 
 func newFileInfos() *fileInfos { return &fileInfos{} }

@@ -16,7 +16,7 @@ const maxZstdWindow = 128 << 20
 
 // Compression is the compression that a path's last extension names: "gzip", "zstd" or "".
 func Compression(p string) string {
-	switch strings.ToLower(path.Ext(p)) {
+	switch strings.ToLower(path.Ext(withoutQuery(p))) {
 	case ".gz":
 		return "gzip"
 	case ".zst", ".zstd":

@@ -32,7 +32,8 @@ type segment struct {
 // whole, names that begin with _ or . are left out.
 type Matcher struct {
 	pattern string
-	root    string // the folder that all matches lie below: "" is the working folder, "/" the root
+	root    string // the folder that all matches lie below: "" is the working folder, "/" or "s3://bucket/" a root
+	exact   string // the one path that matches, where paths have no folders
 	alts    [][]segment
 }
 
@@ -40,11 +41,15 @@ type Matcher struct {
 type state struct{ alt, seg int }
 
 // isGlob reports whether text has characters that mean more than themselves.
-func isGlob(text string) bool { return strings.ContainsAny(text, `*?[{\`) }
+func isGlob(text string) bool { return !isPlain(text) && strings.ContainsAny(text, `*?[{\`) }
 
 // compile makes the matcher of a pattern. folder says that the pattern names a folder.
 func compile(p dataset.Pattern, folder bool) (*Matcher, error) {
 	m := &Matcher{pattern: p.Text}
+	if isPlain(p.Text) {
+		m.root, m.exact = p.Text, p.Text
+		return m, nil
+	}
 	texts := []string{p.Text}
 	if !p.Literal && isGlob(p.Text) && !folder {
 		if !doublestar.ValidatePattern(p.Text) {
@@ -55,11 +60,17 @@ func compile(p dataset.Pattern, folder bool) (*Matcher, error) {
 			return nil, err
 		}
 	}
-	for _, text := range texts {
-		text = clean(text)
-		rest, abs := strings.CutPrefix(text, "/")
+	for i, text := range texts {
+		place, rest := SplitURL(clean(text))
+		if isGlob(place) && !p.Literal {
+			return nil, dataset.Usagef("pattern %q: the name of a bucket cannot be a pattern", p.Text)
+		}
+		rest, abs := strings.CutPrefix(rest, "/")
 		if abs {
-			m.root = "/"
+			if i > 0 && m.root != place+"/" {
+				return nil, dataset.Usagef("pattern %q: it means files of several places; give them as several paths", p.Text)
+			}
+			m.root = place + "/"
 		}
 		var alt []segment
 		for name := range strings.SplitSeq(rest, "/") {
@@ -87,6 +98,12 @@ func compile(p dataset.Pattern, folder bool) (*Matcher, error) {
 
 // clean tidies a pattern without touching ".." inside it, whose meaning depends on links.
 func clean(text string) string {
+	if isPlain(text) {
+		return text
+	}
+	if place, rest := SplitURL(text); place != "" {
+		return place + clean("/"+rest)
+	}
 	abs := strings.HasPrefix(text, "/")
 	var out []string
 	for s := range strings.SplitSeq(text, "/") {
@@ -298,6 +315,9 @@ func (m *Matcher) only(set []state) (names []string, ok bool) {
 
 // Match reports whether a whole path is meant.
 func (m *Matcher) Match(p string) bool {
+	if m.exact != "" {
+		return p == m.exact
+	}
 	rest := strings.TrimPrefix(p, "./")
 	if m.root != "" {
 		var ok bool
@@ -337,7 +357,7 @@ func PatternWarning(p dataset.Pattern) string {
 
 // Extension is the extension that picks a reader, lower case and without dot, after a compression suffix is stripped.
 func Extension(p string) string {
-	base := path.Base(p)
+	base := path.Base(withoutQuery(p))
 	if c := Compression(base); c != "" {
 		base = base[:strings.LastIndexByte(base, '.')]
 	}
@@ -345,4 +365,12 @@ func Extension(p string) string {
 		return strings.ToLower(base[i+1:])
 	}
 	return ""
+}
+
+// withoutQuery is a web address without its query; other paths are as they are.
+func withoutQuery(p string) string {
+	if isPlain(p) {
+		p, _, _ = strings.Cut(p, "?")
+	}
+	return p
 }

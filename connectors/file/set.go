@@ -36,9 +36,9 @@ type resolved struct {
 	folder bool             // the pattern names a folder
 }
 
-// NewSet makes a set. Nothing is looked up before the first use.
+// NewSet makes a set. Nothing is looked up before the first use. Of patterns that are URLs the registered scheme is read, if fs is Local.
 func NewSet(fs FS, patterns []dataset.Pattern) *Set {
-	return &Set{fs: fs, patterns: patterns}
+	return &Set{fs: placeOf(fs, patterns), patterns: patterns}
 }
 
 // FoldersOnly returns the set with only the files of the given extensions read where a pattern names a folder as a whole. Files that a
@@ -213,7 +213,7 @@ func (s *Set) missing(ctx context.Context, p dataset.Pattern) error {
 		return dataset.Usagef("pattern %q matches no file, but one of exactly that name exists; quote the path to mean it", p.Text)
 	}
 	near := parent(at)
-	for near != "." && near != "/" {
+	for near != "." && !strings.HasSuffix(near, "/") {
 		if info, err := s.fs.Stat(ctx, near); err == nil && info.Dir && !(glob && isGlob(near)) {
 			break
 		}
@@ -229,10 +229,11 @@ func (s *Set) missing(ctx context.Context, p dataset.Pattern) error {
 	return dataset.Usagef("no such file or folder %q; the nearest folder that exists is %q", p.Text, near)
 }
 
-// parent is the folder of a path: "." above the first relative name.
+// parent is the folder of a path: "." above the first relative name, and the root, which ends in a slash, above the first other one.
 func parent(p string) string {
 	if p == "" {
 		return "."
 	}
-	return path.Dir(p)
+	place, rest := SplitURL(p)
+	return place + path.Dir(rest)
 }

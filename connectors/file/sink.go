@@ -44,16 +44,22 @@ func NewSink(path string, format dataset.Format, layout Layout) (*Sink, error) {
 
 // NewSinkOn is NewSink on another Disk.
 func NewSinkOn(disk Disk, path string, format dataset.Format, layout Layout) (*Sink, error) {
+	return newSink(disk, path, path, format, layout)
+}
+
+func newSink(disk Disk, path, typed string, format dataset.Format, layout Layout) (*Sink, error) {
 	if path == "" {
 		return nil, dataset.Usagef("open sink: the path is empty")
 	}
-	s := &Sink{format: format, layout: layout, disk: disk, typed: path}
+	s := &Sink{format: format, layout: layout, disk: disk, typed: typed}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("open sink %s: %w", path, err)
+		return nil, fmt.Errorf("open sink %s: %w", typed, err)
 	}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		abs = real // a link to the result is followed, not replaced
+	if _, remote := disk.(RemoteDisk); !remote {
+		if real, err := filepath.EvalSymlinks(abs); err == nil {
+			abs = real // a link to the result is followed, not replaced
+		}
 	}
 	if strings.HasSuffix(path, "/") || filepath.Base(path) == "." || filepath.Base(path) == ".." {
 		s.base, s.state = abs, filepath.Join(abs, "_sluice")
@@ -61,7 +67,7 @@ func NewSinkOn(disk Disk, path string, format dataset.Format, layout Layout) (*S
 		s.base, s.single = filepath.Split(abs)
 		s.state = filepath.Join(s.base, "."+s.single+".sluice")
 		if len(layout.By) > 0 {
-			return nil, dataset.Usagef("open sink %s: by= makes folders: end the path in a slash (%s/)", path, strings.TrimSuffix(path, filepath.Ext(path)))
+			return nil, dataset.Usagef("open sink %s: by= makes folders: end the path in a slash (%s/)", typed, strings.TrimSuffix(typed, filepath.Ext(typed)))
 		}
 	}
 	return s, nil
@@ -126,5 +132,8 @@ func (s *Sink) written(in *arrow.Schema) *arrow.Schema {
 
 // State implements dataset.Target.
 func (s *Sink) State(context.Context) (dataset.Storage, error) {
+	if r, ok := s.disk.(RemoteDisk); ok {
+		return r.Storage(s.state), nil
+	}
 	return NewStorage(s.disk, s.state), nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zeebo/xxh3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -23,10 +24,6 @@ func (s *Sink) Finish(_ context.Context, receipts []dataset.Receipt) error {
 	}
 	dirs := map[string]bool{}
 	for _, r := range receipts {
-		d, err := receiptData(r)
-		if err != nil {
-			return err
-		}
 		to, err := s.finalPath(r)
 		if err != nil {
 			return err
@@ -37,10 +34,9 @@ func (s *Sink) Finish(_ context.Context, receipts []dataset.Receipt) error {
 			}
 			dirs[filepath.Dir(to)] = true
 		}
-		// Of a publication that is redone the staged file is gone already; the check below tells whether it arrived.
-		if err := s.disk.Rename(s.stagePath(d.Staged), to); err != nil && !notExist(err) {
-			return fmt.Errorf("publish %s: %w", r.Name, err)
-		}
+	}
+	if err := s.each(len(receipts), func(i int) error { return s.publish(receipts[i]) }); err != nil {
+		return err
 	}
 	for dir := range dirs {
 		if err := s.disk.SyncDir(dir); err != nil {
@@ -57,43 +53,103 @@ func (s *Sink) Finish(_ context.Context, receipts []dataset.Receipt) error {
 	return nil
 }
 
+// publish gives one staged file its final name. Of a publication that is redone the staged file is gone already; the check at the end
+// tells whether it arrived.
+func (s *Sink) publish(r dataset.Receipt) error {
+	d, err := receiptData(r)
+	if err != nil {
+		return err
+	}
+	to, err := s.finalPath(r)
+	if err != nil {
+		return err
+	}
+	if err := s.disk.Rename(s.stagePath(d.Staged), to); err != nil && !notExist(err) {
+		return fmt.Errorf("publish %s: %w", r.Name, err)
+	}
+	return nil
+}
+
+// each calls f for 0 to n-1: one after the other on a disk of this machine, several at once where that is mostly waiting.
+func (s *Sink) each(n int, f func(i int) error) error {
+	r, remote := s.disk.(RemoteDisk)
+	if !remote {
+		for i := range n {
+			if err := f(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var eg errgroup.Group
+	eg.SetLimit(max(1, r.Parallel()))
+	for i := range n {
+		eg.Go(func() error { return f(i) })
+	}
+	return eg.Wait()
+}
+
 // Verify implements dataset.Target. The size and the modification time tell that a file is unchanged; if only the time differs (a
 // restored copy), the bytes are hashed.
 func (s *Sink) Verify(ctx context.Context, receipts []dataset.Receipt) (missing, differ []dataset.Receipt, err error) {
-	for _, r := range receipts {
+	found := make([]finding, len(receipts))
+	err = s.each(len(receipts), func(i int) (err error) {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return err
 		}
-		p, err := s.finalPath(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		st, err := s.disk.Lstat(p)
-		switch {
-		case notExist(err), errors.Is(err, errNotDir):
+		found[i], err = s.verify(receipts[i])
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, r := range receipts {
+		switch found[i] {
+		case isMissing:
 			missing = append(missing, r)
-			continue
-		case err != nil:
-			return nil, nil, err
-		}
-		d, err := receiptData(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		if st.Mode().IsRegular() && st.Size() == r.Bytes && st.ModTime().UnixNano() == d.ModTime {
-			continue
-		}
-		same := false
-		if st.Mode().IsRegular() && st.Size() == r.Bytes {
-			if same, err = s.sameHash(p, r); err != nil {
-				return nil, nil, err
-			}
-		}
-		if !same {
+		case differs:
 			differ = append(differ, r)
 		}
 	}
 	return missing, differ, nil
+}
+
+// finding is what Verify finds of one part.
+type finding uint8
+
+const (
+	unchanged finding = iota
+	isMissing
+	differs
+)
+
+func (s *Sink) verify(r dataset.Receipt) (finding, error) {
+	p, err := s.finalPath(r)
+	if err != nil {
+		return 0, err
+	}
+	st, err := s.disk.Lstat(p)
+	switch {
+	case notExist(err), errors.Is(err, errNotDir):
+		return isMissing, nil
+	case err != nil:
+		return 0, err
+	}
+	d, err := receiptData(r)
+	if err != nil {
+		return 0, err
+	}
+	if !st.Mode().IsRegular() || st.Size() != r.Bytes {
+		return differs, nil
+	}
+	if st.ModTime().UnixNano() == d.ModTime {
+		return unchanged, nil
+	}
+	same, err := s.sameHash(p, r)
+	if err != nil || same {
+		return unchanged, err
+	}
+	return differs, nil
 }
 
 func (s *Sink) sameHash(path string, r dataset.Receipt) (bool, error) {

@@ -23,13 +23,20 @@ type StreamSink struct {
 
 var _ dataset.Sink = (*StreamSink)(nil)
 
-// OpenSink makes the sink for a path as typed: "-" is standard output.
+// OpenSink makes the sink for a path as typed: "-" is standard output, a URL is written by its scheme.
 func OpenSink(path string, format dataset.Format, layout Layout) (dataset.Sink, error) {
 	if path == "-" {
 		if len(layout.By) > 0 {
 			return nil, dataset.Usagef("open sink -: by= needs a folder, not standard output")
 		}
 		return NewStreamSink(os.Stdout, format), nil
+	}
+	if IsURL(path) {
+		s, err := openRemote(path, format, layout)
+		if err != nil {
+			return nil, err // a nil *Sink must not become a non-nil Sink
+		}
+		return s, nil
 	}
 	return NewSink(path, format, layout)
 }

@@ -231,6 +231,9 @@ func mkdirDurable(d Disk, path string) (made string, err error) {
 
 // spaceError says how much room is left when a write failed for want of it, and what to do about an I/O error.
 func spaceError(d Disk, err error, path string) error {
+	if r, ok := d.(RemoteDisk); ok {
+		path = r.URL(path)
+	}
 	switch {
 	case err == nil:
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"golang.org/x/sys/unix"
 
+	"github.com/sluice-data/sluice/connectors/internal/lines"
 	"github.com/sluice-data/sluice/dataset/block"
 )
 
@@ -45,25 +46,25 @@ var eventSchema = arrow.NewSchema([]arrow.Field{
 }, nil)
 
 // decodeAll reads data through chunks and decoder and returns the rows; it fails on a broken line.
-func decodeAll(tb testing.TB, d *decoder, c *chunks, data []byte) int {
-	c.open(bytes.NewReader(data), 0, uint64(len(data)))
+func decodeAll(tb testing.TB, d *decoder, c *lines.Chunks, data []byte) int {
+	c.Open(bytes.NewReader(data), 0, uint64(len(data)))
 	file, rows := &block.File{}, 0
 	for {
-		from, to, err := c.next()
+		from, to, err := c.Next()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			tb.Fatal(err)
 		}
-		d.buf = c.buf
+		d.buf = c.Buf
 		for i := from; i < to; {
 			next, row := d.line(i)
 			if next < 0 {
 				tb.Fatal(d.lineError(i))
 			}
 			if row {
-				d.place(file, "", c.base+uint64(i))
+				d.place(file, "", c.Base+uint64(i))
 				if d.rows&255 == 0 && d.full() {
 					rows += d.rows
 					d.take().Release()
@@ -91,7 +92,7 @@ func BenchmarkDecode(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			c := &chunks{mem: mem, maxLine: DefaultMaxLine}
+			c := lines.New(mem, DefaultMaxLine)
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			start := cpuSeconds(b)
@@ -101,7 +102,7 @@ func BenchmarkDecode(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(len(data))*float64(b.N)/1e6/(cpuSeconds(b)-start), "MB/cpu-s")
-			c.release()
+			c.Release()
 			d.release()
 		})
 	}

@@ -103,20 +103,6 @@ func retype(d *array.Data, dt arrow.DataType) *array.Data {
 	return array.NewData(dt, d.Len(), d.Buffers(), d.Children(), d.NullN(), d.Offset())
 }
 
-// newData builds array data from buffers that it takes over; a nil bitmap means no nulls.
-func newData(dt arrow.DataType, n, nulls int, bufs []*memory.Buffer, children []arrow.ArrayData) *array.Data {
-	d := array.NewData(dt, n, bufs, children, nulls, 0)
-	for _, b := range bufs {
-		if b != nil {
-			b.Release()
-		}
-	}
-	for _, c := range children {
-		c.Release()
-	}
-	return d
-}
-
 // mismatch reports a value that is not of the column's type. It names both kinds; the decoder adds place and remedy.
 func (s *scanner) mismatch(i int, want arrow.DataType) int {
 	return s.failWant(i, want, "is "+kindAt(s.buf, i))

@@ -6,13 +6,15 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/sluice-data/sluice/connectors/internal/columns"
 )
 
 // structColumn holds objects.
 type structColumn struct {
 	obj *object
 	n   int
-	ok  validity
+	ok  columns.Validity
 	dt  *arrow.StructType
 }
 
@@ -22,7 +24,7 @@ func newStructColumn(mem memory.Allocator, t *arrow.StructType) (column, error) 
 		return nil, err
 	}
 	c := &structColumn{obj: obj, dt: unmarkType(t).(*arrow.StructType)}
-	c.ok.bits.init(mem)
+	c.ok.Bits.Init(mem)
 	return c, nil
 }
 
@@ -39,7 +41,7 @@ func (c *structColumn) parse(s *scanner, i int) int {
 	}
 	if i = c.obj.parse(s, i, c.n); i >= 0 {
 		c.n++
-		c.ok.valid()
+		c.ok.Valid()
 	}
 	return i
 }
@@ -49,35 +51,35 @@ func (c *structColumn) null() {
 		f.col.null()
 	}
 	c.n++
-	c.ok.null()
+	c.ok.Null()
 }
 
 func (c *structColumn) truncate(n int) {
 	c.obj.truncate(n)
 	c.n = n
-	c.ok.truncate(n)
+	c.ok.Truncate(n)
 }
 
-func (c *structColumn) bytes() int { return c.obj.bytes() + c.ok.bits.n }
+func (c *structColumn) bytes() int { return c.obj.bytes() + c.ok.Bits.N }
 
 func (c *structColumn) take() *array.Data {
 	n := c.n
 	c.n = 0
-	bitmap, nulls := c.ok.take()
-	return newData(c.dt, n, nulls, []*memory.Buffer{bitmap}, c.obj.take())
+	bitmap, nulls := c.ok.Take()
+	return columns.NewData(c.dt, n, nulls, []*memory.Buffer{bitmap}, c.obj.take())
 }
 
 func (c *structColumn) release() {
 	c.obj.release()
-	c.ok.bits.release()
+	c.ok.Bits.Release()
 }
 
 // listColumn holds arrays; offsets[k+1] is where the elements of list k end.
 type listColumn[O offset] struct {
-	offsets vec[O]
+	offsets columns.Vec[O]
 	elem    column
 	count   int // elements so far
-	ok      validity
+	ok      columns.Validity
 	dt      arrow.DataType
 }
 
@@ -87,8 +89,8 @@ func newListColumn[O offset](mem memory.Allocator, dt arrow.DataType, elem arrow
 		return nil, err
 	}
 	c := &listColumn[O]{elem: inner, dt: unmarkType(dt)}
-	c.offsets.init(mem)
-	c.ok.bits.init(mem)
+	c.offsets.Init(mem)
+	c.ok.Bits.Init(mem)
 	return c, nil
 }
 
@@ -122,48 +124,48 @@ func (c *listColumn[O]) parse(s *scanner, i int) int {
 		}
 	}
 	c.end()
-	c.ok.valid()
+	c.ok.Valid()
 	return i
 }
 
 func (c *listColumn[O]) end() {
-	if c.offsets.n == 0 {
-		c.offsets.push(0)
+	if c.offsets.N == 0 {
+		c.offsets.Push(0)
 	}
-	c.offsets.push(O(c.count))
+	c.offsets.Push(O(c.count))
 }
 
 func (c *listColumn[O]) null() {
 	c.end()
-	c.ok.null()
+	c.ok.Null()
 }
 
 func (c *listColumn[O]) truncate(n int) {
-	if c.offsets.n > n+1 {
-		c.offsets.n = n + 1
+	if c.offsets.N > n+1 {
+		c.offsets.N = n + 1
 	}
 	c.count = 0
-	if c.offsets.n > 0 {
-		c.count = int(c.offsets.v[c.offsets.n-1])
+	if c.offsets.N > 0 {
+		c.count = int(c.offsets.V[c.offsets.N-1])
 	}
 	c.elem.truncate(c.count)
-	c.ok.truncate(n)
+	c.ok.Truncate(n)
 }
 
-func (c *listColumn[O]) bytes() int { return c.offsets.bytes() + c.elem.bytes() + c.ok.bits.n }
+func (c *listColumn[O]) bytes() int { return c.offsets.Bytes() + c.elem.bytes() + c.ok.Bits.N }
 
 func (c *listColumn[O]) take() *array.Data {
-	if c.offsets.n == 0 {
-		c.offsets.push(0)
+	if c.offsets.N == 0 {
+		c.offsets.Push(0)
 	}
-	n := c.offsets.n - 1
+	n := c.offsets.N - 1
 	c.count = 0
-	bitmap, nulls := c.ok.take()
-	return newData(c.dt, n, nulls, []*memory.Buffer{bitmap, c.offsets.take()}, []arrow.ArrayData{c.elem.take()})
+	bitmap, nulls := c.ok.Take()
+	return columns.NewData(c.dt, n, nulls, []*memory.Buffer{bitmap, c.offsets.Take()}, []arrow.ArrayData{c.elem.take()})
 }
 
 func (c *listColumn[O]) release() {
-	c.offsets.release()
+	c.offsets.Release()
 	c.elem.release()
-	c.ok.bits.release()
+	c.ok.Bits.Release()
 }

@@ -6,50 +6,27 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/sluice-data/sluice/connectors/internal/columns"
+	"github.com/sluice-data/sluice/connectors/internal/scalar"
 )
 
 // fixedColumn is what all columns of fixed-width values share.
 type fixedColumn[T any] struct {
-	vals vec[T]
-	ok   validity
+	vals columns.Fixed[T]
 	dt   arrow.DataType
 }
 
 func newFixed[T any](mem memory.Allocator, dt arrow.DataType) fixedColumn[T] {
-	c := fixedColumn[T]{dt: dt}
-	c.vals.init(mem)
-	c.ok.bits.init(mem)
-	return c
+	return fixedColumn[T]{columns.NewFixed[T](mem, dt), dt}
 }
 
-func (c *fixedColumn[T]) push(v T) {
-	c.vals.push(v)
-	c.ok.valid()
-}
-
-func (c *fixedColumn[T]) null() {
-	var zero T
-	c.vals.push(zero)
-	c.ok.null()
-}
-
-func (c *fixedColumn[T]) truncate(n int) {
-	c.vals.n = n
-	c.ok.truncate(n)
-}
-
-func (c *fixedColumn[T]) bytes() int { return c.vals.bytes() + c.ok.bits.n }
-
-func (c *fixedColumn[T]) take() *array.Data {
-	n := c.vals.n
-	bitmap, nulls := c.ok.take()
-	return newData(c.dt, n, nulls, []*memory.Buffer{bitmap, c.vals.take()}, nil)
-}
-
-func (c *fixedColumn[T]) release() {
-	c.vals.release()
-	c.ok.bits.release()
-}
+func (c *fixedColumn[T]) push(v T)          { c.vals.Push(v) }
+func (c *fixedColumn[T]) null()             { c.vals.Null() }
+func (c *fixedColumn[T]) truncate(n int)    { c.vals.Truncate(n) }
+func (c *fixedColumn[T]) bytes() int        { return c.vals.Bytes() }
+func (c *fixedColumn[T]) take() *array.Data { return c.vals.Take() }
+func (c *fixedColumn[T]) release()          { c.vals.Release() }
 
 // parseNull matches the null at i.
 func (c *fixedColumn[T]) parseNull(s *scanner, i int) int {
@@ -66,7 +43,7 @@ func newIntColumn[T int8 | int16 | int32 | int64](mem memory.Allocator, dt arrow
 }
 
 func (c *intColumn[T]) parse(s *scanner, i int) int {
-	if v, end := shortInt(s.buf, i); end > i && int64(T(v)) == v {
+	if v, end := scalar.ShortInt(s.buf, i); end > i && int64(T(v)) == v {
 		c.push(T(v))
 		return end
 	}
@@ -81,44 +58,12 @@ func (c *intColumn[T]) parse(s *scanner, i int) int {
 	if end < 0 {
 		return end
 	}
-	v, ok := n.int64(s.buf[i:end])
+	v, ok := n.Int64(s.buf[i:end])
 	if !ok || int64(T(v)) != v {
-		return s.failWant(i, c.dt, whyNotInteger(n))
+		return s.failWant(i, c.dt, n.WhyNotInteger())
 	}
 	c.push(T(v))
 	return end
-}
-
-// shortInt reads a whole number of at most 18 digits, the usual case. end is i when the number at i is not plainly one.
-func shortInt(b []byte, i int) (v int64, end int) {
-	j := i
-	neg := b[j] == '-'
-	if neg {
-		j++
-	}
-	first := j
-	for c := b[j] - '0'; c <= 9; c = b[j] - '0' {
-		v = v*10 + int64(c)
-		j++
-	}
-	n := j - first
-	if n == 0 || n > 18 || n > 1 && b[first] == '0' || b[j] == '.' || b[j]|0x20 == 'e' {
-		return 0, i
-	}
-	if neg {
-		v = -v
-	}
-	return v, j
-}
-
-// whyNotInteger says why a number has no place in an integer column.
-func whyNotInteger(n number) string {
-	if n.real {
-		if _, whole := n.integer(); !whole {
-			return "is not a whole number"
-		}
-	}
-	return "is out of range"
 }
 
 type uintColumn[T uint8 | uint16 | uint32 | uint64] struct{ fixedColumn[T] }
@@ -139,9 +84,9 @@ func (c *uintColumn[T]) parse(s *scanner, i int) int {
 	if end < 0 {
 		return end
 	}
-	v, ok := n.uint64(s.buf[i:end])
+	v, ok := n.Uint64(s.buf[i:end])
 	if !ok || uint64(T(v)) != v {
-		return s.failWant(i, c.dt, whyNotInteger(n))
+		return s.failWant(i, c.dt, n.WhyNotInteger())
 	}
 	c.push(T(v))
 	return end
@@ -165,7 +110,7 @@ func (c *floatColumn[T]) parse(s *scanner, i int) int {
 	if end < 0 {
 		return end
 	}
-	v, ok := n.float64(s.buf[i:end])
+	v, ok := n.Float64(s.buf[i:end])
 	if !ok || math.IsInf(float64(T(v)), 0) {
 		return s.failWant(i, c.dt, "is out of range")
 	}
@@ -173,44 +118,19 @@ func (c *floatColumn[T]) parse(s *scanner, i int) int {
 	return end
 }
 
-// boolColumn packs booleans into bits.
-type boolColumn struct {
-	bits vec[byte]
-	n    int
-	ok   validity
-}
+type boolColumn struct{ vals columns.Bool }
 
-func newBoolColumn(mem memory.Allocator) column {
-	c := &boolColumn{}
-	c.bits.init(mem)
-	c.ok.bits.init(mem)
-	return c
-}
-
-func (c *boolColumn) push(v bool) {
-	if c.n/8 == c.bits.n {
-		c.bits.push(0)
-	}
-	mask := byte(1) << (c.n & 7)
-	if v {
-		c.bits.v[c.n/8] |= mask
-	} else {
-		c.bits.v[c.n/8] &^= mask
-	}
-	c.n++
-}
+func newBoolColumn(mem memory.Allocator) column { return &boolColumn{columns.NewBool(mem)} }
 
 func (c *boolColumn) parse(s *scanner, i int) int {
 	switch s.buf[i] {
 	case 't':
 		if i = s.word(i, "true"); i >= 0 {
-			c.push(true)
-			c.ok.valid()
+			c.vals.Push(true)
 		}
 	case 'f':
 		if i = s.word(i, "false"); i >= 0 {
-			c.push(false)
-			c.ok.valid()
+			c.vals.Push(false)
 		}
 	case 'n':
 		if i = s.word(i, "null"); i >= 0 {
@@ -222,26 +142,8 @@ func (c *boolColumn) parse(s *scanner, i int) int {
 	return i
 }
 
-func (c *boolColumn) null() {
-	c.push(false)
-	c.ok.null()
-}
-
-func (c *boolColumn) truncate(n int) {
-	c.n, c.bits.n = n, (n+7)/8
-	c.ok.truncate(n)
-}
-
-func (c *boolColumn) bytes() int { return c.bits.n + c.ok.bits.n }
-
-func (c *boolColumn) take() *array.Data {
-	n := c.n
-	c.n = 0
-	bitmap, nulls := c.ok.take()
-	return newData(arrow.FixedWidthTypes.Boolean, n, nulls, []*memory.Buffer{bitmap, c.bits.take()}, nil)
-}
-
-func (c *boolColumn) release() {
-	c.bits.release()
-	c.ok.bits.release()
-}
+func (c *boolColumn) null()             { c.vals.Null() }
+func (c *boolColumn) truncate(n int)    { c.vals.Truncate(n) }
+func (c *boolColumn) bytes() int        { return c.vals.Bytes() }
+func (c *boolColumn) take() *array.Data { return c.vals.Take() }
+func (c *boolColumn) release()          { c.vals.Release() }

@@ -7,74 +7,29 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/sluice-data/sluice/connectors/internal/columns"
 )
 
-type offset interface{ int32 | int64 }
+type offset = columns.Offset
 
-// bytesColumn is what columns of variable-length values share: offsets[k+1] is where value k ends.
+// bytesColumn is what columns of variable-length values share.
 type bytesColumn[O offset] struct {
-	offsets vec[O]
-	data    vec[byte]
-	ok      validity
-	dt      arrow.DataType
+	vals columns.Binary[O]
+	dt   arrow.DataType
 }
 
 func newBytes[O offset](mem memory.Allocator, dt arrow.DataType) bytesColumn[O] {
-	c := bytesColumn[O]{dt: dt}
-	c.offsets.init(mem)
-	c.data.init(mem)
-	c.ok.bits.init(mem)
-	return c
+	return bytesColumn[O]{columns.NewBinary[O](mem, dt), dt}
 }
 
 // push appends a copy of b.
-func (c *bytesColumn[O]) push(b []byte) {
-	copy(c.data.room(len(b)), b)
-	c.data.n += len(b)
-	c.end()
-	c.ok.valid()
-}
-
-// end closes the value whose bytes were just written.
-func (c *bytesColumn[O]) end() {
-	if c.offsets.n == 0 {
-		c.offsets.push(0)
-	}
-	c.offsets.push(O(c.data.n))
-}
-
-func (c *bytesColumn[O]) null() {
-	c.end()
-	c.ok.null()
-}
-
-func (c *bytesColumn[O]) truncate(n int) {
-	if c.offsets.n > n+1 {
-		c.offsets.n = n + 1
-	}
-	c.data.n = 0
-	if c.offsets.n > 0 {
-		c.data.n = int(c.offsets.v[c.offsets.n-1])
-	}
-	c.ok.truncate(n)
-}
-
-func (c *bytesColumn[O]) bytes() int { return c.offsets.bytes() + c.data.n + c.ok.bits.n }
-
-func (c *bytesColumn[O]) take() *array.Data {
-	if c.offsets.n == 0 {
-		c.offsets.push(0)
-	}
-	n := c.offsets.n - 1
-	bitmap, nulls := c.ok.take()
-	return newData(c.dt, n, nulls, []*memory.Buffer{bitmap, c.offsets.take(), c.data.take()}, nil)
-}
-
-func (c *bytesColumn[O]) release() {
-	c.offsets.release()
-	c.data.release()
-	c.ok.bits.release()
-}
+func (c *bytesColumn[O]) push(b []byte)     { c.vals.Push(b) }
+func (c *bytesColumn[O]) null()             { c.vals.Null() }
+func (c *bytesColumn[O]) truncate(n int)    { c.vals.Truncate(n) }
+func (c *bytesColumn[O]) bytes() int        { return c.vals.Bytes() }
+func (c *bytesColumn[O]) take() *array.Data { return c.vals.Take() }
+func (c *bytesColumn[O]) release()          { c.vals.Release() }
 
 // textColumn holds strings. With any, other values are kept as their JSON text.
 type textColumn[O offset] struct {
@@ -152,13 +107,12 @@ func (c *base64Column[O]) parse(s *scanner, i int) int {
 	for len(b) > 0 && b[len(b)-1] == '=' {
 		b = b[:len(b)-1]
 	}
-	dst := c.data.room(base64.RawStdEncoding.DecodedLen(len(b)))
+	dst := c.vals.Data.Room(base64.RawStdEncoding.DecodedLen(len(b)))
 	n, err := base64.RawStdEncoding.Decode(dst, b)
 	if err != nil {
 		return s.failWant(i, c.dt, "is not base64")
 	}
-	c.data.n += n
-	c.end()
-	c.ok.valid()
+	c.vals.Data.N += n
+	c.vals.End()
 	return end
 }

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/encoded"
 
+	"github.com/sluice-data/sluice/connectors/internal/scalar"
 	"github.com/sluice-data/sluice/dataset/block"
 )
 
@@ -179,18 +179,7 @@ func (n *notes) float(dst []byte, f float64, bits int) []byte {
 		n.nonFinite++
 		return append(dst, "null"...)
 	}
-	abs := math.Abs(f)
-	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		return strconv.AppendFloat(dst, f, 'e', -1, bits)
-	}
-	from := len(dst)
-	dst = strconv.AppendFloat(dst, f, 'f', -1, bits)
-	for _, c := range dst[from:] {
-		if c == '.' {
-			return dst
-		}
-	}
-	return append(dst, ".0"...)
+	return scalar.AppendFloat(dst, f, bits)
 }
 
 // text appends a string, replacing what is not UTF-8.

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/sluice-data/sluice/connectors/internal/lines"
 	"github.com/sluice-data/sluice/dataset/block"
 )
 
@@ -157,20 +158,20 @@ func FuzzTyped(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer d.release()
-		c := &chunks{mem: mem, maxLine: 1 << 20}
-		defer c.release()
+		c := lines.New(mem, 1<<20)
+		defer c.Release()
 		data := bytes.Join([][]byte{one, two, one}, []byte{'\n'})
-		c.open(bytes.NewReader(data), 0, uint64(len(data)))
+		c.Open(bytes.NewReader(data), 0, uint64(len(data)))
 		rows := 0
 		for {
-			from, to, err := c.next()
+			from, to, err := c.Next()
 			if err == io.EOF {
 				break
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.buf = c.buf
+			d.buf = c.Buf
 			for i := from; i < to; {
 				next, row := d.line(i)
 				if next < 0 {
@@ -179,7 +180,7 @@ func FuzzTyped(f *testing.F) {
 				}
 				if row {
 					rows++
-					d.place(&block.File{}, "", c.base+uint64(i))
+					d.place(&block.File{}, "", c.Base+uint64(i))
 				}
 				i = next
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/sluice-data/sluice/connectors/internal/scalar"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -142,7 +143,7 @@ func (n *inferrer) value(s *shape, i int) int {
 	default:
 		num, end := n.number(i)
 		n.note(s, numberKind(num, n.buf[i:end]), i)
-		s.neg = s.neg || num.neg
+		s.neg = s.neg || num.Neg
 		return end
 	}
 	return n.skip(i)
@@ -169,14 +170,14 @@ func (n *inferrer) object(s *shape, i int) int {
 	return i
 }
 
-func numberKind(num number, text []byte) kind {
-	if num.real {
+func numberKind(num scalar.Number, text []byte) kind {
+	if num.Real {
 		return kindFloat
 	}
-	if _, ok := num.int64(text); ok {
+	if _, ok := num.Int64(text); ok {
 		return kindInt
 	}
-	if _, ok := num.uint64(text); ok {
+	if _, ok := num.Uint64(text); ok {
 		return kindBig
 	}
 	return kindFloat

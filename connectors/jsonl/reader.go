@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/lines"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 )
@@ -26,12 +28,12 @@ type reader struct {
 	ranges []dataset.SplitRange
 	offset uint64 // lines of the first range below it are skipped
 	dec    *decoder
-	lines  chunks
+	lines  *lines.Chunks
 	text   *file.Text
 
 	cur     dataset.SplitRange // the range being read
 	start   uint64             // its first position, the offset applied
-	i, to   int                // the lines still to parse are lines.buf[i:to]
+	i, to   int                // the lines still to parse are lines.Buf[i:to]
 	line    int64              // lines before i in this range
 	base    int64              // lines before the range
 	hasBase bool
@@ -50,7 +52,7 @@ func newReader(ctx context.Context, s *Source, p *pinned, rt dataset.Runtime, sp
 		rt.Warn("numbers past 64 bits", fmt.Sprintf("column %q is read as float64, which rounds them; pass schema=%q to keep every digit", c, c+":string"))
 	}
 	r := &reader{src: s, rt: rt, ctx: ctx, ranges: split.Ranges, offset: offset, dec: dec,
-		lines: chunks{mem: mem, maxLine: int(s.opt.MaxLine)}, left: -1}
+		lines: lines.New(mem, int(s.opt.MaxLine)), left: -1}
 	if s.limit > 0 {
 		r.left = s.limit
 		r.dec.maxRow = int(min(int64(r.dec.maxRow), r.left))
@@ -105,10 +107,10 @@ func (r *reader) pauses() bool { return r.dec.rows > 0 && r.stream() && !file.St
 // next gets the next chunk. A wait for standard input gives the processor back.
 func (r *reader) next() (from, to int, err error) {
 	if !r.stream() {
-		return r.lines.next()
+		return r.lines.Next()
 	}
 	err = r.rt.Blocking("read standard input", func() (err error) {
-		from, to, err = r.lines.next()
+		from, to, err = r.lines.Next()
 		return err
 	})
 	return from, to, err
@@ -117,8 +119,8 @@ func (r *reader) next() (from, to int, err error) {
 // parse parses lines of the current chunk until it ends or the block is full.
 func (r *reader) parse() (full bool, err error) {
 	d := r.dec
-	d.buf = r.lines.buf
-	base, end := r.lines.base, r.cur.End
+	d.buf = r.lines.Buf
+	base, end := r.lines.Base, r.cur.End
 	check := r.i + checkBytes
 	for r.i < r.to {
 		from := r.i
@@ -137,7 +139,7 @@ func (r *reader) parse() (full bool, err error) {
 			if err := r.bad(pos, d.lineError(from)); err != nil {
 				return false, err
 			}
-		} else if row && next-1-from > r.lines.maxLine {
+		} else if row && next-1-from > r.lines.MaxLine() {
 			d.undo()
 			if err := r.bad(pos, r.tooLong()); err != nil {
 				return false, err
@@ -178,13 +180,13 @@ func (r *reader) more(ctx context.Context) error {
 		return nil
 	case io.EOF:
 		return r.finish()
-	case errLongLine:
-		pos := r.lines.pos()
+	case lines.ErrLong:
+		pos := r.lines.Pos()
 		if err := r.bad(pos, r.tooLong()); err != nil {
 			return err
 		}
 		r.line++
-		return r.lines.skipLine()
+		return r.lines.Skip()
 	}
 	return err
 }
@@ -202,14 +204,14 @@ func (r *reader) open() error {
 	if from > 0 {
 		from-- // the byte before tells whether a line starts right at the range
 	}
-	t, err := r.src.set.OpenText(r.ctx, r.cur.File, int64(from))
+	t, err := r.src.set.OpenTextTo(r.ctx, r.cur.File, int64(from), int64(min(r.cur.End, math.MaxInt64)))
 	if err != nil {
 		return err
 	}
 	r.text = t
-	r.lines.open(t, from, r.cur.End)
+	r.lines.Open(t, from, r.cur.End)
 	if r.start > 0 {
-		return r.lines.skipLine()
+		return r.lines.Skip()
 	}
 	return nil
 }
@@ -223,7 +225,7 @@ func (r *reader) finish() error {
 }
 
 func (r *reader) tooLong() *LineError {
-	return &LineError{Msg: fmt.Sprintf("longer than max_line=%s", dataset.ByteSize(r.lines.maxLine)),
+	return &LineError{Msg: fmt.Sprintf("longer than max_line=%s", dataset.ByteSize(r.lines.MaxLine())),
 		Remedy: "raise max_line to read it", class: "line too long"}
 }
 
@@ -285,7 +287,7 @@ func (s *Source) countLines(ctx context.Context, ref dataset.FileRef, end int64)
 func (r *reader) Close() error {
 	r.warnExtras("", r.dec.obj)
 	r.dec.release()
-	r.lines.release()
+	r.lines.Release()
 	if r.text == nil {
 		return nil
 	}

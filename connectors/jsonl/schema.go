@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/scalar"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -63,7 +64,7 @@ func (n *inferrer) sampleFile(ctx context.Context, set *file.Set, ref dataset.Fi
 		if err != nil {
 			return err
 		}
-		if !whole && size < int(opt.MaxLine) && strings.IndexByte(view(head), '\n') < 0 {
+		if !whole && size < int(opt.MaxLine) && strings.IndexByte(scalar.View(head), '\n') < 0 {
 			continue
 		}
 		return n.sample(ref.Path, head, whole)

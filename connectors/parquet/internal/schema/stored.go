@@ -3,13 +3,12 @@ package schema
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"github.com/sluice-data/sluice/connectors/internal/arrowmeta"
 	"github.com/sluice-data/sluice/connectors/parquet/internal/meta"
 )
 
@@ -46,17 +45,11 @@ func storedSchema(m *meta.FileMetaData) (s *arrow.Schema, err error) {
 // checkMessage makes sure that what the IPC reader allocates is covered by the
 // bytes: the message's length and the lists in it.
 func checkMessage(b []byte) error {
-	if len(b) >= 4 && binary.LittleEndian.Uint32(b) == 0xFFFFFFFF {
-		b = b[4:]
+	m, err := arrowmeta.Encapsulated(b)
+	if err != nil {
+		return err
 	}
-	if len(b) < 4 {
-		return errors.New("schema message is cut off")
-	}
-	n := binary.LittleEndian.Uint32(b)
-	if int64(n) > int64(len(b)-4) {
-		return fmt.Errorf("schema message claims %d bytes of %d", n, len(b)-4)
-	}
-	return verifyMessage(b[4 : 4+n])
+	return arrowmeta.VerifySchema(m)
 }
 
 // Serialize encodes a schema as the value of the ARROW:schema entry.

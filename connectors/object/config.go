@@ -1,0 +1,114 @@
+package object
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-data/sluice/dataset"
+)
+
+// Config says how object stores are reached and read. The clouds' own variables (AWS_PROFILE, AWS_REGION, AWS_ACCESS_KEY_ID,
+// GOOGLE_APPLICATION_CREDENTIALS, STORAGE_EMULATOR_HOST, AZURE_STORAGE_ACCOUNT and so on) are read by their clients.
+type Config struct {
+	S3Endpoint  string // SLUICE_S3_ENDPOINT: the address of a store that is not Amazon's, "http://localhost:9000"
+	S3PathStyle bool   // SLUICE_S3_PATH_STYLE: buckets are folders of the address; the default where an endpoint is set
+	S3Region    string // SLUICE_S3_REGION, else that of AWS
+	S3Anonymous bool   // SLUICE_S3_ANONYMOUS: requests are not signed
+	GSAnonymous bool   // SLUICE_GS_ANONYMOUS
+	AZAnonymous bool   // SLUICE_AZ_ANONYMOUS
+
+	Ranges     int           // SLUICE_OBJECT_RANGES: ranges of one file that are read at the same time; 4
+	RangeBytes int64         // SLUICE_OBJECT_RANGE_SIZE: of one range, 4 MiB
+	AheadBytes int64         // SLUICE_OBJECT_READ_AHEAD: that all files together read ahead of need; 256 MiB
+	Patience   time.Duration // SLUICE_OBJECT_PATIENCE: reading ends with an error when nothing has arrived for so long; 1 minute
+	Stall      time.Duration // SLUICE_OBJECT_STALL: a body that gives nothing for so long is asked for again; 15 s
+	UploadPart int64         // SLUICE_OBJECT_UPLOAD_PART: of a big upload, 8 MiB; a store takes 10,000 of them
+	UploadMany int           // SLUICE_OBJECT_UPLOADS: parts of one upload that are under way at once; 3
+}
+
+// FromEnv reads the configuration from the environment.
+func FromEnv() (Config, error) { return fromEnv(os.Getenv) }
+
+func fromEnv(env func(string) string) (Config, error) {
+	e := envReader{get: env}
+	c := Config{
+		S3Endpoint: e.text("SLUICE_S3_ENDPOINT", ""), S3Region: e.text("SLUICE_S3_REGION", ""), S3Anonymous: e.flag("SLUICE_S3_ANONYMOUS", false),
+		GSAnonymous: e.flag("SLUICE_GS_ANONYMOUS", false), AZAnonymous: e.flag("SLUICE_AZ_ANONYMOUS", false),
+		Ranges: int(e.number("SLUICE_OBJECT_RANGES", 4, 1, 256)), UploadMany: int(e.number("SLUICE_OBJECT_UPLOADS", 3, 1, 64)),
+		RangeBytes: e.size("SLUICE_OBJECT_RANGE_SIZE", 4<<20, 64<<10, 256<<20), UploadPart: e.size("SLUICE_OBJECT_UPLOAD_PART", 8<<20, 5<<20, 1<<30),
+		AheadBytes: e.size("SLUICE_OBJECT_READ_AHEAD", 256<<20, 0, 1<<40),
+		Patience:   e.duration("SLUICE_OBJECT_PATIENCE", time.Minute), Stall: e.duration("SLUICE_OBJECT_STALL", 15*time.Second),
+	}
+	c.S3PathStyle = e.flag("SLUICE_S3_PATH_STYLE", c.S3Endpoint != "")
+	return c, e.err
+}
+
+// envReader reads variables and keeps the first mistake.
+type envReader struct {
+	get func(string) string
+	err error
+}
+
+func (e *envReader) bad(name, value, want string) {
+	if e.err == nil {
+		e.err = dataset.Usagef("%s=%q: want %s", name, value, want)
+	}
+}
+
+func (e *envReader) text(name, or string) string {
+	if v := strings.TrimSpace(e.get(name)); v != "" {
+		return v
+	}
+	return or
+}
+
+func (e *envReader) flag(name string, or bool) bool {
+	v := e.text(name, "")
+	if v == "" {
+		return or
+	}
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		e.bad(name, v, "true or false")
+	}
+	return b
+}
+
+func (e *envReader) number(name string, or, least, most int64) int64 {
+	v := e.text(name, "")
+	if v == "" {
+		return or
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < least || n > most {
+		e.bad(name, v, fmt.Sprintf("a number from %d to %d", least, most))
+	}
+	return n
+}
+
+func (e *envReader) size(name string, or, least, most int64) int64 {
+	v := e.text(name, "")
+	if v == "" {
+		return or
+	}
+	n, err := dataset.ParseByteSize(v)
+	if err != nil || int64(n) < least || int64(n) > most {
+		e.bad(name, v, fmt.Sprintf("a size from %s to %s", dataset.ByteSize(least), dataset.ByteSize(most)))
+	}
+	return int64(n)
+}
+
+func (e *envReader) duration(name string, or time.Duration) time.Duration {
+	v := e.text(name, "")
+	if v == "" {
+		return or
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		e.bad(name, v, "a duration like 30s")
+	}
+	return d
+}

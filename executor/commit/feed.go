@@ -71,6 +71,10 @@ func (f *Feed) Splits(ctx context.Context, src dataset.Source) iter.Seq2[dataset
 				return
 			}
 		}
+		if ctx.Err() != nil { // a listing that is cancelled may simply end
+			yield(dataset.Split{}, context.Cause(ctx))
+			return
+		}
 		for _, m := range f.managers {
 			if err := m.Listed(f.source); err != nil {
 				yield(dataset.Split{}, err)

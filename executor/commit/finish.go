@@ -147,7 +147,7 @@ func (m *Manager) manifest(parts []dataset.Receipt, replaces bool) *Manifest {
 		Format: manifestFormat, Number: m.number, Previous: m.number - 1, Epoch: 1, Run: m.cfg.Run, Attempt: m.cfg.attempt,
 		Mode: asked(m.cfg.Options), Created: m.cfg.Now().UTC(), Owner: m.cfg.owner(), Command: m.cfg.Options.Command,
 		Fingerprint: Fingerprint(m.cfg.Plan), Plan: m.cfg.Plan, Schema: schemaLines(m.cfg.Schema), NextSeq: m.seq.Load() + 1, Parts: parts,
-		Failed: m.failedBefore + m.cfg.Failures(),
+		Failed: m.failedBefore + m.cfg.Failures(), Adds: m.adds(),
 	}
 	if m.chain.Last != nil {
 		out.Epoch = m.chain.Last.Epoch + 1

@@ -39,6 +39,8 @@ type Manifest struct {
 	Rows        int64           `json:"rows"`         // of this run
 	Bytes       int64           `json:"bytes"`
 	Failed      int64           `json:"failed,omitempty"` // rows that failed
+	// Adds is set where the result holds the rows of the predecessor too: what the runs before have read is read.
+	Adds bool `json:"adds,omitempty"`
 	// Full is set where Kept lists all older parts that are live, so that no predecessor need be read. It is set and Kept is empty
 	// where the run replaced the result.
 	Full  bool              `json:"full,omitempty"`

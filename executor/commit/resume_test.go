@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/block"
 	"github.com/sluice-data/sluice/executor/commit"
 )
 
@@ -505,5 +506,55 @@ func TestRunsAndClean(t *testing.T) {
 	state(commit.RunFinished, commit.RunDecided)
 	if out, err := commit.Clean(ctx, store, true); err != nil || len(out) != 0 {
 		t.Errorf("a decided run was cleaned: %+v, %v", out, err)
+	}
+}
+
+// TestCancelledListing: a listing that ends because it was cancelled is not complete, though the source says nothing of it.
+func TestCancelledListing(t *testing.T) {
+	w := world{Path: quickDir(t) + "/out/", Files: files(5, 200), Keep: 10, PartBytes: 3000}
+	for attempt := range 2 {
+		m, _, err := commit.Prepare(t.Context(), config(t, w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		feed, err := commit.NewFeed(0, []*commit.Manager{m}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		splits, last := 0, error(nil)
+		for s, err := range feed.Splits(ctx, quietSource{rowSource{w}}) {
+			if last = err; err != nil {
+				break
+			}
+			if splits++; attempt == 0 && splits == 4 {
+				tok := commit.NewToken([]block.Range{{File: s.Ranges[0].ID, First: s.Ranges[0].Start, End: s.Ranges[0].End}}, []*commit.Manager{m})
+				tok.Settle() // something is committed, so that the run is kept
+				cancel(dataset.ErrCanceled)
+			}
+		}
+		cancel(nil)
+		if attempt == 0 && !errors.Is(last, dataset.ErrCanceled) {
+			t.Errorf("a cancelled listing ends with %v", last)
+		}
+		if attempt == 1 && splits != 9 {
+			t.Errorf("%d splits are left, want 9 of 10", splits)
+		}
+		if err := errors.Join(m.Checkpoint(t.Context()), m.Abort(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// quietSource ends its listing without a word when it is cancelled.
+type quietSource struct{ rowSource }
+
+func (s quietSource) Splits(ctx context.Context, after dataset.Cursor) iter.Seq2[dataset.Split, error] {
+	return func(yield func(dataset.Split, error) bool) {
+		for sp, err := range s.rowSource.Splits(ctx, after) {
+			if ctx.Err() != nil || !yield(sp, err) {
+				return
+			}
+		}
 	}
 }

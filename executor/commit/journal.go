@@ -192,6 +192,10 @@ func (p *past) noteGeneration(g *generationRecord) {
 // noteDone adds a recorded range. All of a file is marked as such, so that it joins with its neighbours; of the file that was
 // journaled last it is not known yet whether more of it follows.
 func (s *pastSource) noteDone(n span) {
+	if n.first == 0 && n.end >= math.MaxInt64 { // of a file whose length is not known before it was read
+		s.done.add(doneSpan{ordinal: n.ordinal, files: n.files, end: wholeFile})
+		return
+	}
 	for o := n.ordinal; o < n.ordinal+n.files; o++ {
 		d := doneSpan{ordinal: o, files: 1, first: n.first, end: n.end}
 		if i := o - s.first; s.known && i < uint64(len(s.extents)) && o != s.lastOrdinal && n.first == 0 && s.extents[i] != 0 && n.end == uint64(s.extents[i]) {

@@ -39,7 +39,9 @@ func sluiceCommand(t *testing.T, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return exec.Command(bin, args...)
+	cmd := exec.Command(bin, args...)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Dir(bin)) // the index of results is not for tests to write
+	return cmd
 }
 
 // writeNumbers makes files of JSON lines {"n":…,"text":…,"tags":[…],"mod":…}, n from 0 up over all files. One line in 5000 is broken if

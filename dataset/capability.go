@@ -86,6 +86,10 @@ type Partition interface {
 	Close() error
 }
 
+// Batched is implemented by operators whose result for a row may depend on the rows beside it, without being a Barrier: functions on
+// whole batches. Rows cannot be tried again by themselves behind them.
+type Batched interface{ SeesBatch() bool }
+
 // Seeded is implemented by operators that draw by hash of a seed and of row identities (sample, shuffle). WithSeed returns the operator under
 // the run's seed, unless it was given one of its own.
 type Seeded interface{ WithSeed(seed uint64) Spec }

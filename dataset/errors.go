@@ -15,6 +15,9 @@ var ErrStop = errors.New("stop")
 // ErrCanceled is the cause of a run that a person interrupted.
 var ErrCanceled = errors.New("interrupted")
 
+// ErrChanged is what every error is that says that a file is not the version that was listed.
+var ErrChanged = errors.New("the file changed while it was read")
+
 // TransientError is a failure that may go away by itself; the engine tries again, not before After.
 type TransientError struct {
 	Err   error

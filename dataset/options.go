@@ -41,14 +41,16 @@ const (
 
 // Options of one run. The zero value is a good default. None of them changes which rows come out, apart from Seed and OnError.
 type Options struct {
-	OnError     ErrorPolicy
-	Target      TargetMode
-	Ordered     bool          // sinks receive rows in source order
-	Seed        uint64        // for sample and shuffle; with Ordered also fixes file bytes
-	SeedSet     bool          // whether Seed was asked for
-	PartBytes   int64         // a part is closed at this size; default 512 MiB
-	CommitEvery time.Duration // a generation takes no new ranges after this long; default 60 s
-	Batch       struct {
+	OnError      ErrorPolicy
+	MaxErrors    int64   // failed rows that end the run when exceeded, under skip and dead-letter; 0: no ceiling
+	MaxErrorRate float64 // the same as a share of the rows read, looked at from row 1,000 on and at the end; 0: no ceiling
+	Target       TargetMode
+	Ordered      bool          // sinks receive rows in source order
+	Seed         uint64        // for sample and shuffle; with Ordered also fixes file bytes
+	SeedSet      bool          // whether Seed was asked for
+	PartBytes    int64         // a part is closed at this size; default 512 MiB
+	CommitEvery  time.Duration // a generation takes no new ranges after this long; default 60 s
+	Batch        struct {
 		NoFuse     bool // keep every step a stage, for measuring
 		NoCoalesce bool // leave small blocks as they are
 	}
@@ -115,4 +117,7 @@ type TargetReport struct {
 	Bytes   int64
 	Files   []string // relative names, at most a few
 	Parts   int
+	// DeadLetters is how many failed rows the run set aside; DeadAt is where they are, if that can be said.
+	DeadLetters int64
+	DeadAt      string
 }

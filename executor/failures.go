@@ -16,15 +16,20 @@ const examples = 10
 // failures counts failed rows and warnings by class.
 type failures struct {
 	policy dataset.ErrorPolicy
+	limits ceilings
+	read   *atomic.Int64 // rows read so far
 	total  atomic.Int64
 	mu     sync.Mutex
 	rows   map[[2]string]*dataset.Failure
 	warns  map[string]*dataset.Warning
 }
 
-// add counts a failed row. A non-nil result ends the run: the policy is to fail.
+// fatal says whether the first failing row ends the run.
+func (f *failures) fatal() bool { return f.policy == dataset.OnErrorFail || f.policy == "" }
+
+// add counts a failed row. A non-nil result ends the run: the policy is to fail, or a ceiling was reached.
 func (f *failures) add(e *dataset.RowError) error {
-	f.total.Add(1)
+	failed := f.total.Add(1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.rows == nil {
@@ -47,8 +52,20 @@ func (f *failures) add(e *dataset.RowError) error {
 		}
 		c.Examples = append(c.Examples, dataset.FailureExample{Where: where, Cause: e.Err.Error()})
 	}
-	if f.policy == dataset.OnErrorFail || f.policy == "" {
+	if f.fatal() {
 		return e
+	}
+	if over := f.limits.check(f.read.Load(), failed, false); over != nil {
+		over.Last = e
+		return over
+	}
+	return nil
+}
+
+// atEnd checks the ceilings when the last row was read.
+func (f *failures) atEnd() error {
+	if over := f.limits.check(f.read.Load(), f.total.Load(), true); over != nil && !f.fatal() {
+		return over
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (s *ints) Splits(ctx context.Context, _ dataset.Cursor) iter.Seq2[dataset.S
 	return func(yield func(dataset.Split, error) bool) {
 		for f := range s.files {
 			sp := dataset.Split{Bytes: int64(8 * s.perFile), Ranges: []dataset.SplitRange{{
-				File: dataset.FileRef{Path: fmt.Sprintf("file-%04d", f)}, Start: 0, End: uint64(s.perFile),
+				File: dataset.FileRef{Path: fmt.Sprintf("file-%04d", f), ETag: "1"}, Start: 0, End: uint64(s.perFile),
 			}}}
 			if ctx.Err() != nil || !yield(sp, nil) {
 				return

@@ -76,7 +76,7 @@ func (l *Local) Run(ctx context.Context, p *dataset.Plan) iter.Seq2[*block.Block
 		if p.Report == nil {
 			p.Report = &dataset.Report{}
 		}
-		r, err := l.prepare(ctx, p)
+		r, err := l.prepare(ctx, p, nil)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -94,8 +94,8 @@ func (l *Local) Run(ctx context.Context, p *dataset.Plan) iter.Seq2[*block.Block
 	}
 }
 
-// prepare compiles the plan and opens its targets. A nil run means that nothing has to be done.
-func (l *Local) prepare(ctx context.Context, p *dataset.Plan) (*run, error) {
+// prepare compiles the plan and opens its targets. A nil run means that nothing has to be done. again is set for a retry.
+func (l *Local) prepare(ctx context.Context, p *dataset.Plan, again *retry) (*run, error) {
 	c, err := Compile(ctx, p, l.cfg.Parallel)
 	if err != nil {
 		return nil, err
@@ -103,6 +103,9 @@ func (l *Local) prepare(ctx context.Context, p *dataset.Plan) (*run, error) {
 	r, err := newRun(ctx, l, p, c)
 	if err != nil {
 		return nil, err
+	}
+	if r.retry = again; again != nil {
+		again.number(r.stages)
 	}
 	done, err := r.openTargets()
 	if err != nil {

@@ -42,8 +42,14 @@ func (r *run) Done() <-chan struct{} { return r.done }
 func (r *run) fillReport() {
 	rep, old := r.Snapshot(), r.plan.Report
 	rep.Run, rep.Targets, rep.Notes, rep.Complete, rep.BytesWritten = old.Run, old.Targets, old.Notes, old.Complete, old.BytesWritten
+	if r.retry != nil { // the sink was also given siblings of failed rows, which are in the result already
+		rep.RowsWritten = 0
+		for _, t := range rep.Targets {
+			rep.RowsWritten += t.Rows
+		}
+	}
 	*old = rep
 }
 
 // noteRead counts a block of a reader.
-func (r *run) noteRead(*block.Block) {}
+func (r *run) noteRead(b *block.Block) { r.read.Add(int64(b.NumRows())) }

@@ -53,6 +53,10 @@ type sentRows struct {
 	skip, seen uint64         // rows still to be left out; hash of those left out so far
 	holding    bool           // nondeterministic
 	held       []*block.Block // what it emitted in this attempt
+
+	failed, failedBefore int      // rows that failed in this call, all attempts; those of them still to be left out
+	repeats              int      // attempts before this one
+	rejected             []reject // nondeterministic: rows that failed in this attempt
 }
 
 func (s *sentRows) begin(holds bool) { *s = sentRows{holding: holds, held: s.held[:0]} }
@@ -64,6 +68,8 @@ func (s *sentRows) again() {
 	}
 	s.held = s.held[:0]
 	s.skip, s.seen = s.rows, 0
+	s.failedBefore, s.rejected = s.failed, nil
+	s.repeats++
 }
 
 // mix adds a block to a hash over row counts and first positions.
@@ -113,8 +119,13 @@ func otherRows(op string) error {
 
 // letGo emits the held output of a nondeterministic operator after Process has returned.
 func (w *worker) letGo(c *chainOp, err error) error {
-	held := c.sent.held
-	c.sent.held, c.sent.holding = nil, false
+	held, rejected := c.sent.held, c.sent.rejected
+	c.sent.held, c.sent.rejected, c.sent.holding = nil, nil, false
+	for _, r := range rejected {
+		if err == nil {
+			err = w.give(r)
+		}
+	}
 	for i, b := range held {
 		if err != nil {
 			b.Release()

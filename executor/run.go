@@ -31,7 +31,9 @@ type run struct {
 	blockBytes    int64
 
 	targets  []*target
+	retry    *retry // nil unless failed rows are tried again
 	failures failures
+	read     atomic.Int64 // rows that readers gave or could not read
 	scratch  *scratch
 	peak     atomic.Int64
 	yield    chan *block.Block
@@ -80,7 +82,7 @@ func newRun(ctx context.Context, l *Local, p *dataset.Plan, c *Physical) (*run, 
 	}
 	r.blockBytes = min(max(l.cfg.MemoryBytes/int64(4*(len(c.Stages)+workers)), minBlockBytes), maxBlockBytes)
 	r.surplus = 2 * r.blockBytes
-	r.failures.policy = p.Options.OnError
+	r.failures.policy, r.failures.limits, r.failures.read = p.Options.OnError, newCeilings(p.Options), &r.read
 	cfg := sched.Config{Slots: l.cfg.Parallel, BudgetBytes: l.cfg.MemoryBytes, BlockBytes: r.blockBytes, Separate: p.Options.Batch.NoCoalesce}
 	for i, s := range c.Stages {
 		cfg.Stages = append(cfg.Stages, s.Sched)
@@ -163,6 +165,9 @@ func (r *run) run(each func(*block.Block) bool) error {
 	stopTick()
 	if e := r.mu.machine.Err(); e != nil && cause == nil {
 		cause = fmt.Errorf("internal error in the scheduler: %w", e)
+	}
+	if cause == nil {
+		cause = r.failures.atEnd()
 	}
 	err := r.finish(cause)
 	r.scratch.close()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
+	"github.com/sluice-data/sluice/executor/commit"
 	"github.com/sluice-data/sluice/executor/sched"
 )
 
@@ -103,6 +104,9 @@ type readState struct {
 	cur    int    // range that is read
 	pos    uint64 // first position of it that no token covers yet
 	stop   uint64 // in the last range: nothing is wanted from here on
+
+	pending []pendingReject // rows that could not be read, not covered yet
+	counted spot            // they are counted up to here
 }
 
 func (s *readState) where() string {
@@ -125,10 +129,10 @@ func (w *worker) readSplit(split *dataset.Split) error {
 	defer func() { w.read = nil }()
 	for attempt := 1; ; attempt++ {
 		before := *s
+		s.pending = nil // they are met again
 		err := s.readFrom(w.stage.list.read)
 		if err == nil {
-			s.finish()
-			return nil
+			return s.finish()
 		}
 		if w.stage.stopped.Load() && w.run.ctx.Err() == nil {
 			return nil // what ended the reader is that nothing more is wanted
@@ -186,14 +190,23 @@ func (s *readState) readFrom(ctx context.Context) error {
 func (s *stage) resumes() bool { return s.feed != nil && s.feed.Resumes() }
 
 // give binds a reader's block to a token and hands it over, without the rows that every target has.
-func (s *readState) give(b *block.Block) error {
+func (s *readState) give(b *block.Block) (err error) {
 	if b.NumRows() == 0 {
 		b.Release()
 		return nil
 	}
 	w := s.worker
 	tok := w.run.newToken(w.stage, s.cover(b.Identity()))
-	defer tok.Settle()
+	defer func() {
+		if err != nil { // it was not taken: what it covers is not done
+			tok.Ranges = nil
+		}
+		tok.Settle()
+	}()
+	if err := s.bindRejects(tok, false); err != nil {
+		b.Release()
+		return err
+	}
 	named := b.WithIdentity(b.Identity().WithToken(tok))
 	b.Release()
 	if w.stage.resumes() {
@@ -206,12 +219,9 @@ func (s *readState) give(b *block.Block) error {
 			named = part
 		}
 	}
+	commit.CountRead(tok, named.NumRows())
 	w.run.noteRead(named)
-	err := w.emit(named)
-	if err != nil { // it was not taken: what it covers is not done
-		tok.Ranges = nil
-	}
-	return err
+	return w.emit(named)
 }
 
 // cover returns the ranges between what was covered so far and the last row of id, and moves on.
@@ -256,15 +266,18 @@ func lastPosition(r *block.Run) uint64 {
 }
 
 // finish covers what is left of the split, which held no more rows: an empty token, drained at once.
-func (s *readState) finish() {
+func (s *readState) finish() error {
 	if s.worker.stage.stopped.Load() || s.worker.run.ctx.Err() != nil {
-		return
+		return nil
 	}
 	var rest []block.Range
 	for s.cur < len(s.split.Ranges) {
 		rest = s.close(rest)
 	}
-	if len(rest) > 0 {
-		s.worker.run.newToken(s.worker.stage, rest).Settle()
+	if len(rest) == 0 && len(s.pending) == 0 {
+		return nil
 	}
+	tok := s.worker.run.newToken(s.worker.stage, rest)
+	defer tok.Settle()
+	return s.bindRejects(tok, true)
 }

@@ -28,6 +28,9 @@ func (r *run) openTargets() (done bool, err error) {
 			r.targets = append(r.targets, t)
 		}
 	}
+	if err := checkDeadLetters(r.plan); err != nil {
+		return false, err
+	}
 	id, complete, err := r.beginTargets()
 	if err != nil {
 		return false, errors.Join(err, r.abortTargets())
@@ -92,11 +95,16 @@ func (r *run) lookAt(t *target, index int, id string) (*commit.Prospect, error) 
 	}
 	opts := r.plan.Options
 	opts.Ordered = t.stage.InOrder
+	var again *commit.Retry
+	if r.retry != nil {
+		again = &commit.Retry{Run: r.retry.left.Root.Run, At: r.retry.left.Last}
+	}
 	sources, origins := r.sourcesOf(t.stage)
 	return commit.Look(r.ctx, commit.Config{
+		Retry: again, NoRetry: notRetriable(out.Node),
 		Sink: t.stage.Sink, Schema: t.stage.In[0], Plan: plan, Options: opts, Run: id, Index: index,
 		Lanes: max(1, t.stage.Sched.MaxWorkers), Sources: origins, Inputs: inputsOf(r.ctx, sources), Deferred: r.deferredFor(t.stage),
-		Failures: r.failures.total.Load, Logger: r.cfg.Logger, Failed: r.fail,
+		Logger: r.cfg.Logger, Failed: r.fail, Scratch: r.scratch.file,
 	})
 }
 
@@ -122,6 +130,9 @@ func (r *run) beginTarget(t *target, look *commit.Prospect, id string, resumed b
 		return false, err
 	}
 	r.plan.Report.Notes = append(r.plan.Report.Notes, look.Notes...)
+	read, failed := t.manager.Carried()
+	r.failures.limits.read = max(r.failures.limits.read, read)
+	r.failures.limits.failed = max(r.failures.limits.failed, failed)
 	if p, ok := t.stage.Sink.(dataset.SpillPlace); ok && r.scratch.dir == "" {
 		r.scratch.dir = p.SpillDir()
 	}
@@ -222,6 +233,9 @@ func (o *sinkOp) Process(ctx context.Context, _ int, b *block.Block, _ dataset.E
 	m := o.worker.stage.target.manager
 	if m == nil {
 		return nil
+	}
+	if re := o.worker.run.retry; re != nil && re.children {
+		return re.write(b, o.rt, func(b *block.Block) error { return m.Write(ctx, o.rt, int(o.worker.id), b) })
 	}
 	return m.Write(ctx, o.rt, int(o.worker.id), b)
 }

@@ -20,7 +20,14 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	state, err := os.MkdirTemp("", "sluice-state-*") // the index of results is not for tests to write
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_STATE_HOME", state)
+	code := m.Run()
+	os.RemoveAll(state)
+	os.Exit(code)
 }
 
 // run runs the program in a folder and returns what it said.

@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/csv"
 	"github.com/sluice-data/sluice/connectors/images"
 	"github.com/sluice-data/sluice/connectors/jsonl"
+	"github.com/sluice-data/sluice/connectors/numpy"
 	"github.com/sluice-data/sluice/connectors/object"
 	"github.com/sluice-data/sluice/connectors/parquet"
 	"github.com/sluice-data/sluice/connectors/text"
@@ -20,6 +21,7 @@ var connectors = []func(*dataset.Registry) error{
 	csv.Register,
 	images.Register,
 	jsonl.Register,
+	numpy.Register,
 	object.Register,
 	parquet.Register,
 	text.Register,

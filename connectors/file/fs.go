@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -45,7 +44,7 @@ type Advisor interface {
 }
 
 // ErrChanged is what every *ChangedError is.
-var ErrChanged = errors.New("the file changed while it was read")
+var ErrChanged = dataset.ErrChanged
 
 // ChangedError says that a file is not the version that was listed.
 type ChangedError struct {

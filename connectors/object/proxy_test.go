@@ -39,6 +39,7 @@ func newProxy(tb testing.TB, backend string) *proxy {
 	p := &proxy{backend: backend}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	tb.Cleanup(func() {
+		p.CloseClientConnections()
 		p.Close()
 		proxyTransport.CloseIdleConnections()
 	})
@@ -94,7 +95,9 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, resp.Body)
 		return
 	}
-	_, _ = io.CopyN(w, resp.Body, f.keep)
+	if n, err := io.CopyN(w, resp.Body, f.keep); n < f.keep && err == io.EOF {
+		return // it was whole by then
+	}
 	w.(http.Flusher).Flush()
 	if f.stall {
 		<-r.Context().Done()

@@ -63,6 +63,7 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 		return nil
 	}
 	var later []dataset.Receipt
+	var fails, lateFails failTally
 	made := make([]*madeGeneration, 0, len(gens))
 	for _, g := range gens {
 		parts, err := m.commitParts(ctx, g)
@@ -72,6 +73,7 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 		if g.late {
 			later = append(later, parts...)
 			parts = nil
+			lateFails.take(&g.fails)
 		}
 		made = append(made, &madeGeneration{g, parts})
 	}
@@ -81,6 +83,7 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 		if g.late {
 			continue
 		}
+		fails.take(&g.fails)
 		rec.Generations = append(rec.Generations, g.id)
 		rec.Parts = append(rec.Parts, g.receipts...)
 		for _, s := range g.done.list {
@@ -88,7 +91,7 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 		}
 	}
 	if len(rec.Generations) > 0 {
-		if err := m.writeRecord(ctx, rec); err != nil {
+		if err := m.writeRecord(ctx, rec, fails); err != nil {
 			return err
 		}
 	}
@@ -96,6 +99,7 @@ func (m *Manager) commit(ctx context.Context, gens []*generation) error {
 	defer m.mu.Unlock()
 	m.mu.committed = append(m.mu.committed, rec.Parts...)
 	m.mu.deferred = append(m.mu.deferred, later...)
+	m.mu.rest.take(&lateFails)
 	return nil
 }
 
@@ -120,14 +124,18 @@ func (m *Manager) inOrder(made []*madeGeneration) []*madeGeneration {
 }
 
 // writeRecord writes a generation record: the commit point.
-func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord) error {
-	if len(rec.Parts) == 0 && len(rec.done.list) == 0 {
+func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord, fails failTally) error {
+	rec.Read, rec.Failed = fails.read, fails.failed
+	if len(rec.Parts) == 0 && len(rec.done.list) == 0 && rec.Failed == 0 && len(fails.dead) == 0 {
 		return nil
+	}
+	var err error
+	if rec.Dead, err = m.writeDead(ctx, fails.dead); err != nil {
+		return err
 	}
 	if err := m.cfg.BeforeCommit(ctx); err != nil {
 		return err
 	}
-	rec.Failed = m.failedBefore + m.cfg.Failures()
 	payload, err := rec.encode()
 	if err != nil {
 		return err
@@ -135,6 +143,7 @@ func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord) error 
 	m.mu.Lock()
 	frozen := m.mu.frozen
 	m.mu.recorded++
+	m.mu.fails.add(rec)
 	m.mu.Unlock()
 	if frozen {
 		return errFrozen

@@ -41,8 +41,12 @@ type Config struct {
 	// BeforeCommit is called before a generation's record is written, from the committer's goroutine: what must be durable along with
 	// its ranges (rows set aside) is made durable there. Nil means nothing.
 	BeforeCommit func(ctx context.Context) error
-	// Failures tells how many rows have failed so far in this attempt, for the log. Nil means none.
-	Failures func() int64
+	// Retry is set for a run that tries failed rows again.
+	Retry *Retry
+	// NoRetry says why failed rows of this plan cannot be tried again by themselves, for the log; "" if they can.
+	NoRetry string
+	// Scratch makes a temporary file for rows set aside whose generation is not committed yet. Nil keeps them in memory.
+	Scratch func() (*dataset.ScratchFile, error)
 	// Sources are the sources that feed the sink, as identities name them, in an order that depends on the sink's own plan alone. Nil means
 	// that the names are such numbers.
 	Sources   []uint32
@@ -92,9 +96,6 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.BeforeCommit == nil {
 		c.BeforeCommit = func(context.Context) error { return nil }
-	}
-	if c.Failures == nil {
-		c.Failures = func() int64 { return 0 }
 	}
 	if c.Failed == nil {
 		c.Failed = func(error) {}

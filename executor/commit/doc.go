@@ -10,6 +10,7 @@
 //	lock                    held while a run is at work
 //	manifest/%020d.json     one for each finished run, naming its predecessor (manifest.go)
 //	RUN/log/%08d            the run's log in segments (runlog.go, record.go)
+//	RUN/dead/%08d           rows that failed, as lines of JSON (deadletter.go), listed by the records of the log
 //	RUN/published           the run's manifest exists and its parts are in place
 //	RUN/stage/              the sink's own: parts that are not published
 //

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"testing"
 
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -64,6 +65,13 @@ func (l *Logged) add(k kind, p []byte) error {
 		l.Finished = true
 	}
 	return nil
+}
+
+// SetSpoolBuffer sets, for a test, how many bytes of dead letters stay in memory.
+func SetSpoolBuffer(t testing.TB, n int) {
+	old := spoolBuffer
+	spoolBuffer = n
+	t.Cleanup(func() { spoolBuffer = old })
 }
 
 // CloseGenerations closes the open generations, as reaching the size of a part does.

@@ -39,13 +39,14 @@ func (m *Manager) Finish(ctx context.Context, rt dataset.Runtime) (dataset.Targe
 		m.cfg.Logger.Warn("leave target", "target", m.target.Locator(), "error", err)
 	}
 	fillReport(&report, f.Manifest)
+	report.DeadAt = deadAt(m.store, f.Manifest)
 	return report, nil
 }
 
 func (m *Manager) wrap(err error) error { return fmt.Errorf("write %s: %w", m.target.Locator(), err) }
 
 func fillReport(r *dataset.TargetReport, m *Manifest) {
-	r.Rows, r.Bytes, r.Parts = m.Rows, m.Bytes, len(m.Parts)
+	r.Rows, r.Bytes, r.Parts, r.DeadLetters = m.Rows, m.Bytes, len(m.Parts), deadRows(m.Dead)
 	for _, p := range m.Parts[:min(len(m.Parts), mostFiles)] {
 		r.Files = append(r.Files, p.Name)
 	}
@@ -76,6 +77,8 @@ func (m *Manager) commitRest(ctx context.Context, rt dataset.Runtime) ([]dataset
 	}
 	m.mu.Lock()
 	last, parts := m.mu.deferred, append(m.mu.committed, m.mu.deferred...)
+	var fails failTally
+	fails.take(&m.mu.rest)
 	m.mu.Unlock()
 	if len(parts) == 0 && !m.adds() { // an empty result has a part too: it carries the schema
 		r, err := m.emptyPart(ctx, rt)
@@ -85,10 +88,16 @@ func (m *Manager) commitRest(ctx context.Context, rt dataset.Runtime) ([]dataset
 		last = append(last, r)
 		parts = append(parts, r)
 	}
-	if len(last) > 0 {
-		if err := m.writeRecord(ctx, &generationRecord{Parts: last, Deferred: true}); err != nil {
+	if len(last) > 0 || fails.failed > 0 {
+		if err := m.writeRecord(ctx, &generationRecord{Parts: last, Deferred: true}, fails); err != nil {
 			return nil, err
 		}
+	}
+	m.mu.Lock()
+	aside, written := m.mu.aside, deadRows(m.mu.fails.Dead)
+	m.mu.Unlock()
+	if aside != written {
+		return nil, fmt.Errorf("internal error in commit: %d rows were set aside and %d written", aside, written)
 	}
 	slices.SortFunc(parts, func(a, b dataset.Receipt) int { return cmp.Compare(a.Part.Seq, b.Part.Seq) })
 	return parts, nil
@@ -133,6 +142,11 @@ func (m *Manager) finalForm(ctx context.Context, parts []dataset.Receipt) (*fini
 	}
 	crashpoint("result joined")
 	f.Manifest = m.manifest(final, f.Replaces || !m.adds())
+	dead, err := m.gatherDead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.Manifest.Read, f.Manifest.Failed, f.Manifest.Dead = dead.Read, dead.Failed, dead.Dead
 	for _, p := range parts {
 		f.Manifest.Rows += p.Rows
 	}
@@ -147,7 +161,7 @@ func (m *Manager) manifest(parts []dataset.Receipt, replaces bool) *Manifest {
 		Format: manifestFormat, Number: m.number, Previous: m.number - 1, Epoch: 1, Run: m.cfg.Run, Attempt: m.cfg.attempt,
 		Mode: asked(m.cfg.Options), Created: m.cfg.Now().UTC(), Owner: m.cfg.owner(), Command: m.cfg.Options.Command,
 		Fingerprint: Fingerprint(m.cfg.Plan), Plan: m.cfg.Plan, Schema: schemaLines(m.cfg.Schema), NextSeq: m.seq.Load() + 1, Parts: parts,
-		Failed: m.failedBefore + m.cfg.Failures(), Adds: m.adds(),
+		Kind: m.kind,
 	}
 	if m.chain.Last != nil {
 		out.Epoch = m.chain.Last.Epoch + 1
@@ -159,6 +173,9 @@ func (m *Manager) manifest(parts []dataset.Receipt, replaces bool) *Manifest {
 	for _, id := range slices.Sorted(maps.Keys(m.in.sources)) {
 		out.NextOrdinal = max(out.NextOrdinal, m.in.sources[id].next)
 		out.Inputs = append(out.Inputs, m.in.sources[id].digest.sum())
+	}
+	if m.cfg.Retry != nil {
+		m.asRetry(out)
 	}
 	return out
 }

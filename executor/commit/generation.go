@@ -32,6 +32,7 @@ type generation struct {
 	done   spans
 	parts  map[partKey]*openPart
 	ready  []dataset.Receipt // parts that were closed early
+	fails  failTally         // of the tokens that drained
 }
 
 // partKey names an open part within a generation.
@@ -113,15 +114,19 @@ func (m *Manager) Drained(t *block.Token) {
 		if m.classOf(t) == eager && len(t.Ranges) > 0 && !m.mu.ended {
 			g := m.current(eager)
 			m.record(g, t.Ranges...)
+			m.settleFails(b, t.Ranges, g)
 			if len(g.done.list) > maxSpans && !m.exact {
 				m.closeGeneration(g)
 			}
+		} else {
+			m.mu.rest.take(&b.fails)
 		}
 		return
 	}
 	if !b.gen.late && !b.share(t.Ranges, func(g *generation, r block.Range) { m.record(g, r) }) {
 		m.failLocked(errLostCut)
 	}
+	m.settleFails(b, t.Ranges, b.gen)
 	b.gen.live--
 	m.maybeReady(b.gen)
 	for _, c := range b.more {

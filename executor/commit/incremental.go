@@ -44,7 +44,7 @@ func seenInChain(ctx context.Context, store dataset.Storage, last *Manifest) (*s
 	var runs []string
 	for m := last; m != nil; {
 		runs = append(runs, m.Run)
-		if !m.Adds || m.Previous == 0 {
+		if m.replaces() || m.Previous == 0 {
 			break
 		}
 		var err error

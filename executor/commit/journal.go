@@ -22,7 +22,7 @@ type past struct {
 	parts       []dataset.Receipt
 	ended       bool // a deferred record: every row is in durable parts
 	generations int
-	failed      int64 // rows that failed, as far as the last commit knew
+	fails       deadSummary // of committed generations
 	splits      int64
 	sources     map[uint32]*pastSource
 	records     []splitsRecord // in order
@@ -183,7 +183,7 @@ func (p *past) noteGeneration(g *generationRecord) {
 	p.generations++
 	p.parts = append(p.parts, g.Parts...)
 	p.ended = p.ended || g.Deferred
-	p.failed = max(p.failed, g.Failed)
+	p.fails.add(g)
 	for _, n := range g.done.list {
 		p.source(n.source).noteDone(n)
 	}

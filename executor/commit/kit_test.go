@@ -49,6 +49,7 @@ type world struct {
 	OpenParts int
 	Seed      uint64 // of block sizes and interleaving
 	Plan      string
+	Dead      int // every so many rows fail and are set aside; 0: none
 
 	disk    file.Disk
 	mem     *memory.CheckedAllocator
@@ -74,7 +75,23 @@ func (f inputFile) ref() dataset.FileRef {
 	return dataset.FileRef{Path: f.Path, Size: int64(f.Rows), ModTime: time.Unix(f.Stamp, 0)}
 }
 
-func (w world) keeps(f inputFile, row int) bool { return (row*7+f.Rows)%10 < w.Keep }
+func (w world) keeps(f inputFile, row int) bool { return (row*7+f.Rows)%10 < w.Keep && !w.fails(row) }
+
+func (w world) fails(row int) bool { return w.Dead > 0 && row%w.Dead == 3 }
+
+// dead is the sorted rows that are set aside.
+func (w world) dead() []string {
+	var out []string
+	for _, f := range w.Files {
+		for r := range f.Rows {
+			if w.fails(r) {
+				out = append(out, rowText(f, r))
+			}
+		}
+	}
+	sort.Strings(out)
+	return out
+}
 
 func rowText(f inputFile, row int) string { return fmt.Sprintf("%s:%06d", f.Path, row) }
 
@@ -112,6 +129,9 @@ func (w world) config() (commit.Config, error) {
 	cfg := commit.Config{Sink: sink, Schema: schema, Plan: plan, Run: commit.NewRunID(time.Now()), Lanes: max(1, w.Lanes),
 		OpenParts: w.OpenParts, Deferred: func(uint32) bool { return w.Deferred },
 		Options: dataset.Options{Target: w.Target, PartBytes: w.PartBytes, Ordered: w.Ordered || w.Exact, SeedSet: w.Exact}}
+	if w.Dead > 0 {
+		cfg.Options.OnError = dataset.OnErrorDeadLetter
+	}
 	if !w.noInput {
 		cfg.Inputs = func() iter.Seq2[commit.Input, error] {
 			return func(yield func(commit.Input, error) bool) {
@@ -238,7 +258,12 @@ func (w world) emit(feed *commit.Feed, m *commit.Manager, f inputFile, id *block
 	var kept []uint32
 	ids, keys := array.NewStringBuilder(memory.DefaultAllocator), array.NewStringBuilder(memory.DefaultAllocator)
 	for i := range n {
-		if row := int(first) + i; w.keeps(f, row) {
+		row := int(first) + i
+		if w.fails(row) {
+			l := &commit.DeadLetter{Operator: "fail", Class: "odd", Message: rowText(f, row), Attempts: 1}
+			_ = m.SetAside(t, block.RowID{File: id, Position: uint64(row)}, l) // the manager remembers a failure
+		}
+		if w.keeps(f, row) {
 			kept = append(kept, uint32(i))
 			ids.Append(rowText(f, row))
 			keys.Append(keyOf(row))

@@ -40,12 +40,15 @@ type Manager struct {
 	stop    context.CancelFunc
 	worker  sync.WaitGroup
 
-	past         *past               // what earlier attempts logged; nil in the first
-	done         map[uint32]*doneSet // what they committed, by source number in the log; nil in the first
-	ended        bool                // they committed everything
-	resumed      Resumed
-	failedBefore int64      // rows that failed in them
-	seen         *seenFiles // of an incremental run: what the chain has read
+	spool    spool
+	deadNext uint64      // number of the next segment of dead letters; 0: not known yet; the committer's
+	carried  deadSummary // of earlier attempts at the run
+
+	past    *past               // what earlier attempts logged; nil in the first
+	done    map[uint32]*doneSet // what they committed, by source number in the log; nil in the first
+	ended   bool                // they committed everything
+	resumed Resumed
+	seen    *seenFiles // of an incremental run: what the chain has read
 
 	mu struct {
 		sync.Mutex
@@ -68,6 +71,9 @@ type Manager struct {
 		deferred    []dataset.Receipt
 		shift       map[uint32]uint64 // by source: what ordinals in the log exceed those of identities by
 		held        []*madeGeneration // ordered runs: parts that are durable and wait for those of generations before them
+		aside       int64             // dead letters of this attempt
+		rest        failTally         // belongs to no generation that commits before the end
+		fails       deadSummary       // recorded by this attempt
 		recorded    int               // generation records that were begun
 		finishing   bool              // the finish record was begun
 	}
@@ -100,6 +106,7 @@ type lastFile struct {
 
 func newManager(cfg Config) (*Manager, error) {
 	m := &Manager{cfg: cfg, exact: cfg.exact(), wake: make(chan struct{}, 1)}
+	m.spool.scratch = cfg.Scratch
 	m.mu.open = map[*generation]bool{}
 	m.mu.progress = make(chan struct{})
 	m.mu.lanes = make([][]*openPart, cfg.Lanes)
@@ -133,7 +140,9 @@ func (m *Manager) begin(ctx context.Context, p *preparation, kind DecisionKind, 
 		m.number = last.Number + 1
 		if m.adds() {
 			m.seq.Store(last.NextSeq)
-			m.in.base = last.NextOrdinal
+			if m.in.base = last.NextOrdinal; m.cfg.Retry != nil {
+				m.in.base = 0 // files come with the ordinals that they have
+			}
 		}
 	}
 	log, err := openRunLog(ctx, m.store, m.cfg.Run, 1, 0, logPoint{})
@@ -141,10 +150,7 @@ func (m *Manager) begin(ctx context.Context, p *preparation, kind DecisionKind, 
 		return err
 	}
 	m.log = log
-	if err := m.append(kindBegin, beginRecord{Mode: string(kind), Fingerprint: Fingerprint(m.cfg.Plan), Plan: m.cfg.Plan,
-		Schema: schemaLines(m.cfg.Schema), Previous: m.number - 1, FirstOrdinal: m.in.base, FirstSeq: m.seq.Load(),
-		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends, Target: asked(m.cfg.Options),
-		Sources: m.cfg.Sources, Started: m.cfg.Now().UTC()}); err != nil {
+	if err := m.append(kindBegin, m.beginRecord(kind)); err != nil {
 		return errors.Join(err, log.close(), removeLog(ctx, m.store, m.cfg.Run))
 	}
 	crashpoint("run begun")
@@ -185,7 +191,7 @@ func (m *Manager) source(id uint32) *sourceState {
 	own := m.own(id)
 	s := m.in.sources[own]
 	if s == nil {
-		s = &sourceState{next: m.in.base, digest: newDigest(own)}
+		s = &sourceState{next: m.in.base, digest: newDigest(own), known: m.cfg.Retry != nil} // files of a retry have their ordinals
 		m.in.sources[own] = s
 	}
 	return s

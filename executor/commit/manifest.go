@@ -38,9 +38,12 @@ type Manifest struct {
 	NextSeq     uint64          `json:"next_seq"`     // first part number that the chain has not used
 	Rows        int64           `json:"rows"`         // of this run
 	Bytes       int64           `json:"bytes"`
-	Failed      int64           `json:"failed,omitempty"` // rows that failed
-	// Adds is set where the result holds the rows of the predecessor too: what the runs before have read is read.
-	Adds bool `json:"adds,omitempty"`
+	Kind        DecisionKind    `json:"kind,omitempty"`       // what the run did to the result
+	Read        int64           `json:"read,omitempty"`       // rows that readers gave
+	Retries     string          `json:"retries,omitempty"`    // the run whose failed rows it tried again: they count as set aside no more
+	InputsRun   string          `json:"inputs_run,omitempty"` // whose log lists Inputs, if not this one's
+	Failed      int64           `json:"failed,omitempty"`     // rows that failed
+	Dead        []DeadSegment   `json:"dead,omitempty"`       // where those that were set aside are
 	// Full is set where Kept lists all older parts that are live, so that no predecessor need be read. It is set and Kept is empty
 	// where the run replaced the result.
 	Full  bool              `json:"full,omitempty"`

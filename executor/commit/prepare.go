@@ -224,6 +224,10 @@ func (p *preparation) locked(ctx context.Context) (*Prospect, error) {
 
 // decide compares what is there with what is asked for. foreign is data to be removed by an overwrite.
 func (p *preparation) decide(ctx context.Context) (kind DecisionKind, foreign []dataset.Receipt, err error) {
+	if p.cfg.Retry != nil {
+		kind, err = p.decideRetry(ctx)
+		return kind, nil, err
+	}
 	if len(p.chain.Live) > 0 {
 		gone, err := p.verify(ctx)
 		if err != nil {
@@ -327,7 +331,7 @@ func (p *preparation) compare(ctx context.Context) (DecisionKind, error) {
 		if !appending {
 			if p.cfg.Inputs == nil {
 				diff = []string{"inputs: they cannot be told from those of the last run"}
-			} else if diff, err = diffInputs(ctx, p.store, last.Run, p.cfg.Inputs()); err != nil {
+			} else if diff, err = diffInputs(ctx, p.store, last.inputsRun(), p.cfg.Inputs()); err != nil {
 				return "", p.wrap(err)
 			}
 		}

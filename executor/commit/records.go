@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/sluice-data/sluice/dataset"
@@ -21,6 +22,9 @@ type beginRecord struct {
 	FirstSeq     uint64          `json:"first_seq"`
 	Owner        string          `json:"owner,omitempty"`
 	Command      string          `json:"command,omitempty"`
+	Dir          string          `json:"dir,omitempty"`      // the folder that paths in Command are relative to
+	NoRetry      string          `json:"no_retry,omitempty"` // why failed rows cannot be tried again by themselves
+	Retries      string          `json:"retries,omitempty"`  // the run whose failed rows are tried again
 	Backends     string          `json:"backends,omitempty"`
 	Target       string          `json:"target,omitempty"`  // as asked for: "overwrite", "append", "incremental" or ""
 	Sources      []uint32        `json:"sources,omitempty"` // what identities call the sources, by their number here
@@ -36,12 +40,26 @@ type attemptRecord struct {
 	Started  time.Time `json:"started"`
 }
 
+func (m *Manager) beginRecord(kind DecisionKind) beginRecord {
+	r := beginRecord{Mode: string(kind), Fingerprint: m.cfg.fingerprint(), Plan: m.cfg.Plan,
+		Schema: schemaLines(m.cfg.Schema), Previous: m.number - 1, FirstOrdinal: m.in.base, FirstSeq: m.seq.Load(),
+		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends, NoRetry: m.cfg.NoRetry,
+		Target: asked(m.cfg.Options), Sources: m.cfg.Sources, Started: m.cfg.Now().UTC()}
+	r.Dir, _ = os.Getwd() // without it the command is still there to be read
+	if m.cfg.Retry != nil {
+		r.Retries = m.cfg.Retry.Run
+	}
+	return r
+}
+
 // generationRecord is the commit point of generations: from the moment it is durable their rows count.
 type generationRecord struct {
 	Generations []uint64          `json:"generations"`
 	Parts       []dataset.Receipt `json:"parts,omitempty"`
 	Deferred    bool              `json:"deferred,omitempty"` // all rows of the run are in durable parts with it
-	Failed      int64             `json:"failed,omitempty"`   // rows that failed so far
+	Read        int64             `json:"read,omitempty"`     // rows that readers gave of the ranges
+	Failed      int64             `json:"failed,omitempty"`   // rows that failed among what was made of them
+	Dead        []DeadSegment     `json:"dead,omitempty"`     // that hold those set aside
 	done        spans
 }
 

@@ -76,7 +76,7 @@ func (p *preparation) findResumable(ctx context.Context) error {
 		return nil
 	}
 	for _, u := range slices.Backward(p.unfinished) {
-		if !u.begun || u.generations == 0 {
+		if !u.begun || u.generations == 0 || u.begin.Retries != "" { // rows to be tried again are still set aside
 			continue
 		}
 		reason := p.differs(u)

@@ -30,7 +30,7 @@ func (m *Manager) resume(ctx context.Context, p *preparation, u *past, foreign [
 	if m.adds() && len(p.chain.Live) == 0 {
 		m.kind = Fresh
 	}
-	m.ended, m.failedBefore = u.ended, u.failed
+	m.ended, m.carried = u.ended, u.fails
 	m.number = u.begin.Previous + 1
 	m.in.base = u.begin.FirstOrdinal
 	m.seq.Store(u.begin.FirstSeq)

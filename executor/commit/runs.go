@@ -114,7 +114,7 @@ func openInfo(ctx context.Context, store dataset.Storage, run string) RunInfo {
 	info := RunInfo{Run: run, Started: started(run)}
 	u, err := loadLog(ctx, store, run)
 	info.Mode, info.Command, info.Owner, info.Attempts = u.begin.Target, u.begin.Command, u.begin.Owner, u.attempt
-	info.Parts, info.Failed, info.Splits = len(u.parts), u.failed, u.splits
+	info.Parts, info.Failed, info.Splits = len(u.parts), u.fails.Failed, u.splits
 	for _, p := range u.parts {
 		info.Rows += p.Rows
 		info.Bytes += p.Bytes

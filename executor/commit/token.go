@@ -38,6 +38,8 @@ type binding struct {
 	gen  *generation // of the first row; nil until one arrived
 	more []cut       // where later generations begin, in an exact run; else empty
 	high origin      // of its last row that arrived, in an exact run
+
+	fails failTally
 }
 
 // cut is the position from which on a token's rows belong to the next generation.

@@ -42,6 +42,9 @@ type batchSpec struct {
 // Name implements dataset.Spec.
 func (*batchSpec) Name() string { return "batch-map" }
 
+// SeesBatch implements dataset.Batched.
+func (*batchSpec) SeesBatch() bool { return true }
+
 // Params implements dataset.Spec.
 func (s *batchSpec) Params() any { return s.function }
 

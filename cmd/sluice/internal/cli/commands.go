@@ -49,7 +49,8 @@ func (a *app) root() *cobra.Command {
 	})
 	a.flags.register(root.PersistentFlags())
 	root.Flags().SortFlags = false
-	root.AddCommand(a.runCommand(), a.explainCommand(), a.opsCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.explainCommand(), a.opsCommand(), a.versionCommand(),
+		a.runsCommand(), a.errorsCommand(), a.retryCommand(), a.inspectCommand())
 	return root
 }
 

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +17,8 @@ type flags struct {
 	memory      sizeFlag
 	parallel    int
 	onError     string
+	maxErrors   int64
+	maxRate     rateFlag
 	overwrite   bool
 	appendRows  bool
 	incremental bool
@@ -43,6 +47,29 @@ func (s *sizeFlag) String() string {
 func (s *sizeFlag) Set(v string) error { return s.bytes.UnmarshalText([]byte(v)) }
 func (s *sizeFlag) Type() string       { return "SIZE" }
 
+// rateFlag is a share: 1% or 0.01.
+type rateFlag struct{ share float64 }
+
+func (r *rateFlag) String() string {
+	if r.share == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(100*r.share, 'g', -1, 64) + "%"
+}
+func (r *rateFlag) Type() string { return "SHARE" }
+func (r *rateFlag) Set(v string) error {
+	number, percent := strings.CutSuffix(strings.TrimSpace(v), "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		x /= 100
+	}
+	if err != nil || !(x > 0 && x <= 1) {
+		return errors.New("want a share above 0 and up to 100%, such as 1% or 0.01")
+	}
+	r.share = x
+	return nil
+}
+
 // seedFlag remembers whether it was given.
 type seedFlag struct {
 	value uint64
@@ -66,7 +93,9 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.SortFlags = false
 	fs.Var(&f.memory, "memory", "memory budget, such as 2GiB (default 60 % of what the machine or container has)")
 	fs.IntVar(&f.parallel, "parallel", 0, "compute with `N` tasks at the same time (default the number of CPUs)")
-	fs.StringVar(&f.onError, "on-error", "fail", "`POLICY` for failing rows: fail, skip or dead-letter")
+	fs.StringVar(&f.onError, "on-error", "fail", "`POLICY` for failing rows: fail, skip (leave out and count), or dead-letter (keep beside the result; exit code 3)")
+	fs.Int64Var(&f.maxErrors, "max-errors", 0, "end the run when more than `N` rows failed (with skip or dead-letter; default no ceiling)")
+	fs.Var(&f.maxRate, "max-error-rate", "end the run when a larger share of the rows read failed, such as 1%, from row 1,000 on and at the end")
 	fs.BoolVar(&f.overwrite, "overwrite", false, "replace what the target holds")
 	fs.BoolVar(&f.appendRows, "append", false, "add to what the target holds")
 	fs.BoolVar(&f.incremental, "incremental", false, "read only files that no run has read for the target before, and add their rows")
@@ -88,16 +117,21 @@ func (f *flags) register(fs *pflag.FlagSet) {
 func (f *flags) settings(command string) (Settings, error) {
 	var o dataset.Options
 	switch policy := dataset.ErrorPolicy(f.onError); policy {
-	case dataset.OnErrorFail, dataset.OnErrorSkip:
+	case dataset.OnErrorFail, dataset.OnErrorSkip, dataset.OnErrorDeadLetter:
 		o.OnError = policy
-	case dataset.OnErrorDeadLetter:
-		return Settings{}, dataset.Usagef("--on-error dead-letter: dead letters are not written by this version; use skip, which counts failed rows and shows examples, or fail")
 	default:
 		return Settings{}, dataset.Usagef("--on-error is %q, want fail, skip or dead-letter%s", f.onError,
 			dataset.DidYouMean(f.onError, []string{"fail", "skip", "dead-letter"}))
 	}
 	if err := f.incrementally(&o); err != nil {
 		return Settings{}, err
+	}
+	o.MaxErrors, o.MaxErrorRate = f.maxErrors, f.maxRate.share
+	switch {
+	case f.maxErrors < 0:
+		return Settings{}, dataset.Usagef("--max-errors is %d, want 1 or more; --on-error fail ends the run at the first failing row", f.maxErrors)
+	case o.OnError == dataset.OnErrorFail && (f.maxErrors > 0 || f.maxRate.share > 0):
+		return Settings{}, dataset.Usagef("--max-errors and --max-error-rate are ceilings for --on-error skip and dead-letter; with fail, the first failing row ends the run")
 	}
 	switch {
 	case f.overwrite && f.appendRows:

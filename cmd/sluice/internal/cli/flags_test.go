@@ -47,7 +47,10 @@ func TestFlagMistakes(t *testing.T) {
 		args string
 		want string
 	}{
-		{"--on-error dead-letter", "dead letters are not written by this version; use skip"},
+		{"--on-error skip --max-errors -1", "--max-errors is -1, want 1 or more"},
+		{"--on-error fail --max-error-rate 1%", "are ceilings for --on-error skip and dead-letter"},
+		{"--max-error-rate 0%", "want a share above 0 and up to 100%"},
+		{"--max-error-rate 2", "want a share above 0 and up to 100%"},
 		{"--on-error skp", `want fail, skip or dead-letter (did you mean "skip"?)`},
 		{"--overwrite --append", "exclude each other"},
 		{"--parallel -1", "--parallel is -1"},

@@ -91,7 +91,7 @@ func TestCommands(t *testing.T) {
 		{"skips", []string{"--on-error=skip", "three.jsonl | fail | limit 1"}, "", 0, "{\"id\":1,\"text\":\"t1\"}\n",
 			"1 row failed and was left out:\n  fail: odd: 1 row\n    x.jsonl at 7: it is odd\n"},
 		{"fails", []string{"three.jsonl | fail"}, "", 1, "", "sluice: fail: it is odd\n"},
-		{"dead letters", []string{"--on-error=dead-letter", "three.jsonl"}, "", 2, "", "dead letters are not written by this version"},
+		{"ceiling of nothing", []string{"--max-errors=5", "three.jsonl"}, "", 2, "", "are ceilings for --on-error skip and dead-letter"},
 		{"gone", []string{"none.jsonl"}, "", 1, "", "sluice: open none.jsonl: no such file or directory\n"},
 		{"typo", []string{"three.jsonl | lmit 5"}, "", 2, "",
 			"sluice: unknown step \"lmit\" (did you mean \"limit\"?)\n  three.jsonl | lmit 5\n                ^\n"},

@@ -120,6 +120,7 @@ func (j *job) build(ctx context.Context, parse parser) (err error) {
 		to = ""
 	}
 	j.env = pipeline.Env{Registry: reg, Runner: j.session.Runner(), From: j.flags.from, To: to, Stdin: j.peekStdin}
+	j.settings.Options.Command = j.canonical()
 	if j.built, err = j.env.Build(ctx, j.parsed); err != nil {
 		return j.mistyped(err)
 	}
@@ -131,7 +132,7 @@ func (j *job) mistyped(err error) error {
 	if j.file != "" || len(j.parsed.Steps) > 0 || j.parsed.Sink != nil || strings.ContainsAny(j.text, "./*") {
 		return err
 	}
-	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "help", "completion"})
+	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "runs", "errors", "retry", "inspect", "help", "completion"})
 	if near == "" {
 		return err
 	}
@@ -181,6 +182,7 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	remember(sink)
 	live := j.display(sink)
 	err = j.drain(ctx, plan, show, live)
 	live.stop()
@@ -188,10 +190,10 @@ func (j *job) run(ctx context.Context) error {
 		j.problems(plan.Report)
 		return err
 	}
-	j.summary(plan.Report, show)
-	if j.settings.Options.OnError == dataset.OnErrorDeadLetter && plan.Report.RowsFailed > 0 {
+	if !plan.Report.Complete && deadLetters(plan.Report) > 0 {
 		j.code = exitDeadLetters
 	}
+	j.summary(plan.Report, show)
 	return nil
 }
 

@@ -48,6 +48,7 @@ func summaryText(r *dataset.Report, printed bool) string {
 	if r.Complete {
 		for _, t := range r.Targets {
 			fmt.Fprintf(&b, "%s is already complete: nothing to do\n", t.Locator)
+			b.WriteString(deadText(t))
 		}
 		if len(r.Targets) == 0 {
 			b.WriteString("already complete: nothing to do\n")
@@ -78,6 +79,9 @@ func summaryText(r *dataset.Report, printed bool) string {
 		b.WriteString(targetText(t))
 	}
 	b.WriteString(failureText(r))
+	for _, t := range r.Targets {
+		b.WriteString(deadText(t))
+	}
 	b.WriteString(warningText(r))
 	return b.String()
 }

@@ -190,15 +190,16 @@ func (s *readState) readFrom(ctx context.Context) error {
 func (s *stage) resumes() bool { return s.feed != nil && s.feed.Resumes() }
 
 // give binds a reader's block to a token and hands it over, without the rows that every target has.
-func (s *readState) give(b *block.Block) (err error) {
+func (s *readState) give(b *block.Block) error {
 	if b.NumRows() == 0 {
 		b.Release()
 		return nil
 	}
 	w := s.worker
 	tok := w.run.newToken(w.stage, s.cover(b.Identity()))
+	taken := false
 	defer func() {
-		if err != nil { // it was not taken: what it covers is not done
+		if !taken { // what it covers is not done
 			tok.Ranges = nil
 		}
 		tok.Settle()
@@ -221,7 +222,9 @@ func (s *readState) give(b *block.Block) (err error) {
 	}
 	commit.CountRead(tok, named.NumRows())
 	w.run.noteRead(named)
-	return w.emit(named)
+	err := w.emit(named)
+	taken = err == nil
+	return err
 }
 
 // cover returns the ranges between what was covered so far and the last row of id, and moves on.
@@ -278,6 +281,10 @@ func (s *readState) finish() error {
 		return nil
 	}
 	tok := s.worker.run.newToken(s.worker.stage, rest)
-	defer tok.Settle()
-	return s.bindRejects(tok, true)
+	err := s.bindRejects(tok, true)
+	if err != nil {
+		tok.Ranges = nil
+	}
+	tok.Settle()
+	return err
 }

@@ -274,21 +274,19 @@ func TestCrashInterrupted(t *testing.T) {
 	in := t.TempDir()
 	writeNumbers(t, in, crashFiles, 2*crashRows, false)
 	p := crashPlans[0]
-	begun := time.Now()
 	calm := t.TempDir()
 	if msg, err := p.command(t, in, calm, 2, 64).CombinedOutput(); err != nil {
 		t.Fatalf("undisturbed run: %v: %s", err, msg)
 	}
-	span := time.Since(begun)
-	for _, part := range []time.Duration{2, 3, 4, 5, 6, 7} {
+	for range 10 {
 		dir := t.TempDir()
 		cmd := p.command(t, in, dir, 1, 64)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		timer := time.AfterFunc(span*part/8, func() { _ = cmd.Process.Signal(os.Interrupt) })
-		err := cmd.Wait()
-		timer.Stop()
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		err := interruptAfterParts(t, cmd, ended, filepath.Join(dir, "out", "_sluice", "*", "stage", "*"))
 		if err == nil {
 			continue // it was faster
 		}
@@ -304,9 +302,32 @@ func TestCrashInterrupted(t *testing.T) {
 		if got, want := linesIn(t, false, p.results(dir)...), linesIn(t, false, p.results(calm)...); !slices.Equal(got, want) {
 			t.Fatalf("%d rows, want %d", len(got), len(want))
 		}
-		if strings.Contains(string(msg), "resumed run ") {
-			return
+		if !strings.Contains(string(msg), "resumed run ") {
+			t.Fatalf("it did not go on: %s", msg)
+		}
+		return
+	}
+	t.Error("no run could be interrupted in time")
+}
+
+// interruptAfterParts interrupts a run once it has written some parts, and returns how it ended.
+func interruptAfterParts(t *testing.T, cmd *exec.Cmd, ended chan error, parts string) error {
+	t.Helper()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-look.C:
+		}
+		found, err := filepath.Glob(parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) >= 3 {
+			_ = cmd.Process.Signal(os.Interrupt) // it may have ended just now
+			return <-ended
 		}
 	}
-	t.Error("no interrupted run was resumed")
 }

@@ -41,6 +41,7 @@ func (a *workerMemory) Charge(n int64) {
 		a.credit.Add(n)
 		if err := a.worker.askMemory(max(n, askAtLeast)); err != nil {
 			a.used.Add(-n)
+			a.worker.run.freeze()
 			panic(err) //nolint // an Arrow allocator cannot return an error; the stage boundary recovers it
 		}
 		if a.credit.Add(-n) >= 0 {

@@ -79,6 +79,7 @@ func (w *worker) startAsync(op *chainOp, fn func(ctx context.Context) func(datas
 func (w *worker) protect(op *chainOp, fn func(ctx context.Context) func(dataset.Emit) error) (deliver func(dataset.Emit) error) {
 	defer func() {
 		if v := recover(); v != nil {
+			w.run.freeze()
 			err := &dataset.PanicError{Op: op.name, Where: "an asynchronous call", Value: v, Stack: debug.Stack()}
 			deliver = func(dataset.Emit) error { return err }
 		}
@@ -149,7 +150,7 @@ func (w *worker) deliver() error {
 		}
 		w.at = call.op.index
 		call.op.sent.begin(false)
-		if err := call.deliver(call.op.emit); err != nil {
+		if err := w.frozenUnless(func() error { return call.deliver(call.op.emit) }); err != nil {
 			return fmt.Errorf("%w", err)
 		}
 	}

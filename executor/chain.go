@@ -171,12 +171,15 @@ func (w *worker) try(c *chainOp, port int, b *block.Block) error {
 	wasAt, wasCur := w.at, w.cur
 	w.at, w.cur = c.index, b // left as they are by a panic, which is attributed by them
 	c.sent.begin(c.holds)
-	err := c.op.Process(w.run.ctx, port, b, c.emit)
-	if err != nil {
-		if _, ok := errors.AsType[*dataset.TransientError](err); ok {
-			err = w.retry(c, port, b, err)
+	err := w.frozenUnless(func() error {
+		err := c.op.Process(w.run.ctx, port, b, c.emit)
+		if err != nil {
+			if _, ok := errors.AsType[*dataset.TransientError](err); ok {
+				err = w.retry(c, port, b, err)
+			}
 		}
-	}
+		return err
+	})
 	if c.holds {
 		err = w.letGo(c, err)
 	}
@@ -186,11 +189,25 @@ func (w *worker) try(c *chainOp, port int, b *block.Block) error {
 	return err
 }
 
+// frozenUnless runs f. If it fails or panics the run will fail, and nothing is committed from then on: who is told of it lets go of
+// the blocks in hand, whose rows have not arrived.
+func (w *worker) frozenUnless(f func() error) (err error) {
+	ended := false
+	defer func() {
+		if !ended || err != nil && !errors.Is(err, dataset.ErrStop) {
+			w.run.freeze()
+		}
+	}()
+	err = f()
+	ended = true
+	return err
+}
+
 // flushOps flushes the chain from its head to its tail.
 func (w *worker) flushOps() error {
 	for _, c := range w.ops {
 		w.at, w.cur = c.index, nil
-		if err := c.op.Flush(w.run.ctx, c.emit); err != nil {
+		if err := w.frozenUnless(func() error { return c.op.Flush(w.run.ctx, c.emit) }); err != nil {
 			return err
 		}
 		if err := w.deliverAll(); err != nil {

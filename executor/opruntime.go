@@ -44,6 +44,16 @@ func (rt *opRuntime) Fail(b *block.Block, row int, err error) error {
 	if b.Identity().Len() > row {
 		e.Row = b.Identity().At(row)
 	}
+	if err := rt.reject(b, row, e); err != nil {
+		w.run.freeze()
+		return err
+	}
+	return nil
+}
+
+// reject gives a failed row to where failed rows go.
+func (rt *opRuntime) reject(b *block.Block, row int, e *dataset.RowError) error {
+	w := rt.worker
 	if rt.op == nil {
 		if w.read == nil {
 			return w.give(reject{err: e})

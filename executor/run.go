@@ -138,7 +138,7 @@ func (r *run) run(each func(*block.Block) bool) error {
 		case b := <-r.yield:
 			if wanted && !each(b) {
 				wanted = false
-				r.cancel(errGone)
+				r.stop(errGone)
 			}
 			b.Release()
 			r.yield <- nil
@@ -156,6 +156,9 @@ func (r *run) run(each func(*block.Block) bool) error {
 	}
 	if cause == nil && r.draining.Load() {
 		cause = r.checkpoint()
+	}
+	if cause != nil {
+		r.freeze()
 	}
 	r.cancel(nil)
 	r.closeWorkers()
@@ -184,7 +187,7 @@ const drainTime = 10 * time.Second
 func (r *run) interrupt() {
 	cause := context.Cause(r.parent)
 	if !errors.Is(cause, dataset.ErrCanceled) {
-		r.cancel(cause)
+		r.stop(cause)
 		return
 	}
 	r.draining.Store(true)
@@ -194,7 +197,7 @@ func (r *run) interrupt() {
 		defer late.Stop()
 		select {
 		case <-late.C:
-			r.cancel(cause)
+			r.stop(cause)
 		case <-r.done:
 		case <-r.ctx.Done():
 		}
@@ -223,7 +226,23 @@ func (r *run) fail(err error) {
 	if errors.Is(err, context.Canceled) && r.ctx.Err() != nil {
 		return
 	}
-	r.cancel(err)
+	r.stop(err)
+}
+
+// stop cancels the run. From before anybody can see that it is cancelled, and lets go of blocks that have not arrived, nothing is
+// committed any more.
+func (r *run) stop(cause error) {
+	r.freeze()
+	r.cancel(cause)
+}
+
+// freeze makes the managers commit nothing more: the run is going to fail, and blocks that are let go of from now on were not written.
+func (r *run) freeze() {
+	for _, t := range r.targets {
+		if t.manager != nil {
+			t.manager.Freeze()
+		}
+	}
 }
 
 // cause is why the run ends early, or nil.

@@ -202,7 +202,13 @@ func (s *readState) give(b *block.Block) error {
 	}
 	w := s.worker
 	tok := w.run.newToken(w.stage, s.cover(b.Identity()))
-	defer tok.Settle()
+	taken := false
+	defer func() {
+		if !taken { // what it covers is not done
+			tok.Ranges = nil
+		}
+		tok.Settle()
+	}()
 	if err := s.bindRejects(tok, false); err != nil {
 		b.Release()
 		return err
@@ -222,7 +228,9 @@ func (s *readState) give(b *block.Block) error {
 	}
 	commit.CountRead(tok, named.NumRows())
 	w.run.noteRead(named)
-	return w.emit(named)
+	err := w.emit(named)
+	taken = err == nil
+	return err
 }
 
 // cover returns the ranges between what was covered so far and the last row of id, and moves on.
@@ -279,6 +287,10 @@ func (s *readState) finish() error {
 		return nil
 	}
 	tok := s.worker.run.newToken(s.worker.stage, rest)
-	defer tok.Settle()
-	return s.bindRejects(tok, true)
+	err := s.bindRejects(tok, true)
+	if err != nil {
+		tok.Ranges = nil
+	}
+	tok.Settle()
+	return err
 }

@@ -31,6 +31,9 @@ func (m *Manager) commitLoop(ctx context.Context) {
 		if err == nil {
 			err = m.commit(ctx, gens)
 		}
+		if errors.Is(err, errFrozen) { // the run fails for another reason, which is on its way
+			return
+		}
 		m.mu.Lock()
 		if err != nil && m.mu.err == nil {
 			m.mu.err = err
@@ -138,9 +141,13 @@ func (m *Manager) writeRecord(ctx context.Context, rec *generationRecord, fails 
 		return err
 	}
 	m.mu.Lock()
+	frozen := m.mu.frozen
 	m.mu.recorded++
 	m.mu.fails.add(rec)
 	m.mu.Unlock()
+	if frozen {
+		return errFrozen
+	}
 	if err := m.log.append(kindGeneration, payload); err != nil {
 		return err
 	}

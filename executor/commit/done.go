@@ -159,3 +159,9 @@ func (s *doneSet) covers(ordinal, first, end uint64) bool {
 	}
 	return first >= end
 }
+
+// holdsFiles tells whether the set holds all of the files from first to last. The set is sealed.
+func (s *doneSet) holdsFiles(first, last uint64) bool {
+	i := sort.Search(len(s.list), func(i int) bool { return s.list[i].ordinal+s.list[i].files > first })
+	return i < len(s.list) && s.list[i].whole() && s.list[i].ordinal <= first && last < s.list[i].ordinal+s.list[i].files
+}

@@ -71,6 +71,10 @@ func (f *Feed) Splits(ctx context.Context, src dataset.Source) iter.Seq2[dataset
 				return
 			}
 		}
+		if ctx.Err() != nil { // a listing that is cancelled may simply end
+			yield(dataset.Split{}, context.Cause(ctx))
+			return
+		}
 		for _, m := range f.managers {
 			if err := m.Listed(f.source); err != nil {
 				yield(dataset.Split{}, err)
@@ -89,7 +93,14 @@ func (f *Feed) wanted() bool {
 func (f *Feed) replay(ctx context.Context, yield func(dataset.Split, error) bool) (more bool, err error) {
 	more = true
 	leader, at := f.managers[0], int64(-1)
-	err = leader.past.replay(ctx, leader.store, leader.own(f.source), func(v *splitView) error {
+	skip := func(r *splitsRecord) bool {
+		if !f.countRecord(r, at) {
+			return false
+		}
+		at += r.splits
+		return true
+	}
+	err = leader.past.replay(ctx, leader.store, leader.own(f.source), skip, func(v *splitView) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -143,44 +154,6 @@ func (f *Feed) divide(s dataset.Split) []dataset.Split {
 		alone = partly
 	}
 	return out
-}
-
-// journaled is how many splits of a source the log held when the run was resumed.
-func (m *Manager) journaled(source uint32) int64 {
-	if m.past == nil {
-		return 0
-	}
-	if s := m.past.sources[m.own(source)]; s != nil {
-		return s.splits
-	}
-	return 0
-}
-
-// count counts the ranges of a journaled split and tells whether all sinks have all of it.
-func (f *Feed) count(v *splitView, at int64) (all bool) {
-	all = true
-	for _, m := range f.managers {
-		if m.past == nil {
-			all = false
-			continue
-		}
-		own, c := m.past.sources[m.own(f.source)], f.counts[m]
-		for i := range v.ranges {
-			r := &v.ranges[i]
-			has := m.ended
-			if !has && own != nil {
-				has = own.done.covers(r.ordinal-f.journal.shift+own.shift, r.start, r.end)
-			}
-			all = all && has
-			if m.journaled(f.source) > at {
-				c.Ranges++
-				if has {
-					c.Done++
-				}
-			}
-		}
-	}
-	return all
 }
 
 // name gives the ranges of a journaled split the identities that they had.

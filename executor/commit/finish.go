@@ -61,11 +61,14 @@ func (m *Manager) commitRest(ctx context.Context, rt dataset.Runtime) ([]dataset
 		}
 	}
 	m.mu.ended = true
-	live := 0
+	frozen, live := m.mu.frozen, 0
 	for g := range m.mu.open {
 		live += g.live + g.busy
 	}
 	m.mu.Unlock()
+	if frozen {
+		return nil, errFrozen
+	}
 	if live > 0 {
 		return nil, fmt.Errorf("internal error in commit: the run ended while %d ranges of input are still under way", live)
 	}

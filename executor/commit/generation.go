@@ -80,7 +80,7 @@ func (m *Manager) closeGeneration(g *generation) {
 
 // maybeReady hands a generation that nothing more can reach to the committer. The lock is held.
 func (m *Manager) maybeReady(g *generation) {
-	if !g.closed || g.queued || g.live > 0 || g.busy > 0 {
+	if !g.closed || g.queued || g.live > 0 || g.busy > 0 || m.mu.frozen {
 		return
 	}
 	g.queued = true
@@ -107,7 +107,7 @@ func (m *Manager) Drained(t *block.Token) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b := m.binding(t)
-	if b == nil {
+	if b == nil || m.mu.frozen {
 		return
 	}
 	if b.gen == nil { // no row of it reached this sink
@@ -142,6 +142,14 @@ func (m *Manager) record(g *generation, ranges ...block.Range) {
 			g.done.add(span{source: m.own(r.File.Source), ordinal: r.File.Ordinal + m.mu.shift[r.File.Source], files: 1, first: first, end: end})
 		})
 	}
+}
+
+// Freeze makes the manager commit nothing more: the run is going to fail, and tokens that drain from now on drain because blocks are
+// let go of, not because their rows were written. It may be called from any goroutine, any number of times; Abort follows.
+func (m *Manager) Freeze() {
+	m.mu.Lock()
+	m.mu.frozen = true
+	m.mu.Unlock()
 }
 
 // Tick closes the generation that has been open for too long, so that its rows are committed though no part is full.

@@ -25,7 +25,18 @@ type past struct {
 	fails       deadSummary // of committed generations
 	splits      int64
 	sources     map[uint32]*pastSource
+	records     []splitsRecord // in order
 	finish      *finishRecord
+}
+
+// splitsRecord is one record of the journal of splits: where it lies and what it names. Ten million splits make some twenty thousand.
+type splitsRecord struct {
+	recordAt
+	bytes          int64
+	mixed          bool // it holds splits of several sources
+	source         uint32
+	splits, ranges int64
+	first, last    uint64 // ordinals
 }
 
 // pastSource is one source of an unfinished run.
@@ -49,7 +60,7 @@ func loadLog(ctx context.Context, store dataset.Storage, run string) (*past, err
 	p := &past{run: run, sources: map[uint32]*pastSource{}}
 	var splits splitsDecoder
 	var err error
-	p.last, p.end, err = readLogAll(ctx, store, run, func(k kind, payload []byte) error { return p.note(&splits, k, payload) })
+	p.last, p.end, err = readLogAll(ctx, store, run, func(at recordAt, k kind, payload []byte) error { return p.note(&splits, at, k, payload) })
 	if err != nil {
 		return p, err
 	}
@@ -69,7 +80,7 @@ func (p *past) source(id uint32) *pastSource {
 }
 
 // note takes one record.
-func (p *past) note(d *splitsDecoder, k kind, payload []byte) error {
+func (p *past) note(d *splitsDecoder, at recordAt, k kind, payload []byte) error {
 	switch k {
 	case kindHeader:
 		var h segmentHeader
@@ -83,6 +94,7 @@ func (p *past) note(d *splitsDecoder, k kind, payload []byte) error {
 			return fmt.Errorf("read begin record: %w", err)
 		}
 	case kindSplits:
+		p.records = append(p.records, splitsRecord{recordAt: at, bytes: int64(len(payload))})
 		return d.walk(payload, p.noteSplit)
 	case kindListed:
 		id, n := binary.Uvarint(payload)
@@ -115,12 +127,27 @@ func (p *past) noteSplit(v *splitView) error {
 	p.splits++
 	s := p.source(v.source)
 	s.splits++
+	p.records[len(p.records)-1].note(v)
 	for i := range v.ranges {
 		if err := s.noteRange(&v.ranges[i], i == len(v.ranges)-1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (r *splitsRecord) note(v *splitView) {
+	r.mixed = r.mixed || r.splits > 0 && r.source != v.source
+	r.source = v.source
+	r.splits++
+	for i := range v.ranges {
+		o := v.ranges[i].ordinal
+		if r.ranges == 0 {
+			r.first, r.last = o, o
+		}
+		r.first, r.last = min(r.first, o), max(r.last, o)
+		r.ranges++
+	}
 }
 
 func (s *pastSource) noteRange(r *rangeView, keep bool) error {
@@ -165,6 +192,10 @@ func (p *past) noteGeneration(g *generationRecord) {
 // noteDone adds a recorded range. All of a file is marked as such, so that it joins with its neighbours; of the file that was
 // journaled last it is not known yet whether more of it follows.
 func (s *pastSource) noteDone(n span) {
+	if n.first == 0 && n.end >= math.MaxInt64 { // of a file whose length is not known before it was read
+		s.done.add(doneSpan{ordinal: n.ordinal, files: n.files, end: wholeFile})
+		return
+	}
 	for o := n.ordinal; o < n.ordinal+n.files; o++ {
 		d := doneSpan{ordinal: o, files: 1, first: n.first, end: n.end}
 		if i := o - s.first; s.known && i < uint64(len(s.extents)) && o != s.lastOrdinal && n.first == 0 && s.extents[i] != 0 && n.end == uint64(s.extents[i]) {
@@ -174,41 +205,50 @@ func (s *pastSource) noteDone(n span) {
 	}
 }
 
+// seal ends the set: what could not be told when it was recorded, that a range was all of its file, is known now.
 func (s *pastSource) seal() {
+	for i := range s.done.list {
+		d := &s.done.list[i]
+		if at := d.ordinal - s.first; d.files == 1 && d.first == 0 && (d.ordinal != s.lastOrdinal || s.listed) && at < uint64(len(s.extents)) &&
+			s.extents[at] != 0 && d.end == uint64(s.extents[at]) {
+			d.end = wholeFile
+		}
+	}
 	s.done.seal()
 	s.extents = nil
 }
 
-// replay calls visit with the journaled splits of one source, in order.
-func (p *past) replay(ctx context.Context, store dataset.Storage, source uint32, visit func(v *splitView) error) error {
+// replay calls visit with the journaled splits of one source, in order, apart from the records that skip takes on.
+func (p *past) replay(ctx context.Context, store dataset.Storage, source uint32, skip func(r *splitsRecord) bool, visit func(v *splitView) error) error {
 	var d splitsDecoder
-	left := p.last
-	names, err := segments(ctx, store, p.run)
-	if err != nil {
-		return err
-	}
-	var end logPoint
-	for i, name := range names[:min(left, len(names))] {
-		data, err := store.Read(ctx, name)
-		if err != nil {
-			return fmt.Errorf("read log of run %s: %w", p.run, err)
+	var data []byte
+	segment := 0
+	for i := range p.records {
+		r := &p.records[i]
+		if !r.mixed && (r.source != source || skip(r)) {
+			continue
 		}
-		end, err = readSegment(data, segmentHeader{Run: p.run, Segment: i + 1, Before: end}, func(k kind, payload []byte) error {
-			if k != kindSplits {
+		if r.segment != segment {
+			var err error
+			if data, err = store.Read(ctx, segmentName(p.run, r.segment)); err != nil {
+				return fmt.Errorf("read log of run %s: %w", p.run, err)
+			}
+			segment = r.segment
+		}
+		if int64(len(data)) < r.offset+r.bytes {
+			return fmt.Errorf("read log of run %s: segment %d lost its end meanwhile", p.run, r.segment)
+		}
+		err := d.walk(data[r.offset:r.offset+r.bytes], func(v *splitView) error {
+			if v.source != source {
 				return nil
 			}
-			return d.walk(payload, func(v *splitView) error {
-				if v.source != source {
-					return nil
-				}
-				return visit(v)
-			})
+			return visit(v)
 		})
 		if errors.Is(err, errEnoughSplits) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read log of run %s, segment %d: %w", p.run, i+1, err)
+			return fmt.Errorf("read log of run %s, segment %d: %w", p.run, r.segment, err)
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ var (
 	errLostCut   = errors.New("internal error in commit: a cut lies outside the ranges of its token")
 	errNoState   = errors.New("internal error in commit: a token has no state of package commit")
 	errNumbering = errors.New("internal error in commit: the files of a source were numbered by this sink and by another one")
+	errFrozen    = errors.New("internal error in commit: a run that had failed went on")
 	errNoToken   = errors.New("internal error in commit: a row of a block belongs to none of its tokens")
 )
 
@@ -53,6 +54,7 @@ type Manager struct {
 		sync.Mutex
 		err         error // first failure: nothing is committed after it
 		ended       bool
+		frozen      bool // see Freeze
 		postponed   bool // exact runs: nothing more is committed before the end
 		generations uint64
 		ordered     uint64 // eager generations

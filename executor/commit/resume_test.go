@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/block"
 	"github.com/sluice-data/sluice/executor/commit"
 )
 
@@ -65,7 +65,12 @@ func inputRows(w world) (n int64) {
 func TestResumeReadsTheRest(t *testing.T) {
 	for hit := int64(1); hit < 8; hit += 2 {
 		w := world{Path: quickDir(t) + "/out/", Files: files(8, 400), Keep: 7, PartBytes: 3000, Ordered: true}
-		unfinishedWorld(t, w, hit)
+		if !runChild(t, childJob{w, "generation committed", hit}, 0) {
+			if hit > 1 { // generations may be committed together
+				continue
+			}
+			t.Fatal("the run ended before it was killed")
+		}
 		had := committedIn(t, w)
 		if had == 0 {
 			t.Fatal("nothing was committed")
@@ -260,245 +265,52 @@ func TestChangedSince(t *testing.T) {
 	}
 }
 
-// TestChaos kills a run at every crash point, again and again while it goes on, each time with other lanes and blocks, before one is
-// left to end. With SLUICE_CHAOS set each point is passed at least fifty times.
-func TestChaos(t *testing.T) {
-	least := 2
-	if os.Getenv("SLUICE_CHAOS") != "" {
-		least = 50
-	}
-	for i, point := range append(slices.Clone(crashPoints), "run resumed") {
-		t.Run(point, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(uint64(i), 5))
-			here, kills := 0, 0
-			for round := 0; here < least && round < 20*least; round++ {
-				for name, w := range chaosWorlds(t) {
-					h, k := disturb(t, r, name, w, point)
-					here, kills = here+h, kills+k
-				}
-			}
-			if here < least {
-				t.Errorf("%d kills here, want %d", here, least)
-			}
-			t.Logf("%d kills here, %d in all", here, kills)
-		})
-	}
-}
-
-func chaosWorlds(t *testing.T) map[string]world {
-	dir := quickDir(t)
-	out := crashWorlds(dir)
-	out["ordered"] = world{Path: filepath.Join(dir, "f") + "/", Files: files(4, 300), Keep: 7, PartBytes: 1500, Ordered: true}
-	out["joined"] = world{Path: filepath.Join(dir, "g.txt"), Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1 << 20}
-	out["append"] = world{Path: filepath.Join(dir, "h") + "/", Files: files(3, 150), Keep: 7, Lanes: 2, PartBytes: 1500}
-	out["append one"] = world{Path: filepath.Join(dir, "i.txt"), Files: files(3, 150), Keep: 7, Lanes: 2, PartBytes: 1 << 20}
-	out["overwrite"] = world{Path: filepath.Join(dir, "j") + "/", Files: files(3, 150), Keep: 7, Lanes: 2, PartBytes: 1500}
-	return out
-}
-
-// disturb kills runs of w, at the point and at others, and then lets one end. It returns how many kills there were, here and in all.
-func disturb(t *testing.T, r *rand.Rand, name string, w world, point string) (here, kills int) {
-	t.Helper()
-	want := w.expected()
-	if strings.HasPrefix(name, "append") || name == "overwrite" {
-		mustRun(t, w)
-		w.Files, w.Target = files(6, 200)[3:], dataset.TargetMode(strings.Fields(name)[0])
-		want = w.expected()
-		if w.Target == dataset.TargetAppend {
-			want = append(want, world{Files: files(3, 150), Keep: 7}.expected()...)
-			slicesSort(want)
-		}
-	}
-	if name == "joined" { // committed in pieces, joined in the end
-		w.Ordered, w.Lanes = true, 1
-	}
-	lanes := w.Lanes
-	for try := range 2 + r.IntN(2) {
-		if w.Seed = r.Uint64(); lanes > 1 {
-			w.Lanes = 1 + r.IntN(3)
-		}
-		job := childJob{w, point, 1 + r.Int64N(3)}
-		if try > 0 && r.IntN(2) == 0 {
-			job.Point = crashPoints[r.IntN(len(crashPoints))]
-		}
-		if point == "run resumed" && try == 0 {
-			job.Point = "generation committed"
-		}
-		if runChild(t, job, 0) {
-			kills++
-			if job.Point == point {
-				here++
-			}
-		} else if w.Target == dataset.TargetOverwrite {
-			continue // it is run again
-		}
-		if _, err := visible(w.Path); err != nil {
-			t.Fatalf("%s: after kill %d: %v", name, kills, err)
-		}
-		checkLogs(t, w)
-	}
-	w.Lanes = min(lanes, 1)
-	mustRun(t, w)
-	sameRows(t, allRows(t, w.Path), want)
-	if w.Ordered && !slices.IsSorted(allRows(t, w.Path)) {
-		t.Fatalf("%s: the rows are out of order after %d kills", name, kills)
-	}
-	noStaged(t, w.Path)
-	return here, kills
-}
-
-// TestExactAfterKills: an exact run that is killed gives the same bytes under the same numbers.
-func TestExactAfterKills(t *testing.T) {
-	for _, by := range []bool{false, true} {
-		calm := world{Path: quickDir(t) + "/out/", Files: files(6, 1200), Keep: 7, PartBytes: 3000, Exact: true, By: by, OpenParts: 3}
-		mustRun(t, calm)
-		want := exactParts(t, calm)
-		kills := 0
-		for hit := range int64(5) {
-			w := calm
-			w.Path, w.Seed = quickDir(t)+"/out/", uint64(hit)
-			for range 3 {
-				w.Seed++
-				if runChild(t, childJob{w, "generation committed", 1 + hit}, 0) {
-					kills++
-				}
-			}
-			mustRun(t, w)
-			if got := exactParts(t, w); fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Fatalf("by %t, hit %d: %d files that differ from the %d of an undisturbed run", by, hit, len(got), len(want))
-			}
-		}
-		if kills == 0 {
-			t.Error("no run was killed")
-		}
-	}
-}
-
-// exactParts are the rows of all files, by folder and number.
-func exactParts(t *testing.T, w world) map[string]string {
-	t.Helper()
-	all, err := visible(w.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for p, rows := range all {
-		rel, err := filepath.Rel(w.Path, p)
+// TestCancelledListing: a listing that ends because it was cancelled is not complete, though the source says nothing of it.
+func TestCancelledListing(t *testing.T) {
+	w := world{Path: quickDir(t) + "/out/", Files: files(5, 200), Keep: 10, PartBytes: 3000}
+	for attempt := range 2 {
+		m, _, err := commit.Prepare(t.Context(), config(t, w))
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir, base := filepath.Split(rel)
-		out[dir+base[:len("part-0000000000")]] = strings.Join(rows, "\n")
-	}
-	return out
-}
-
-// TestFaultsWhileResuming fails every single operation of the attempt that goes on with an unfinished run, in every way.
-func TestFaultsWhileResuming(t *testing.T) {
-	from := quickDir(t)
-	w := world{Path: from + "/out/", Files: files(4, 120), Keep: 7, PartBytes: 900, Ordered: true}
-	unfinishedWorld(t, w, 1)
-	want := w.expected()
-	for _, f := range faults {
-		t.Run(f.name, func(t *testing.T) {
-			struck, last := 0, false
-			for nth := int64(1); !last; nth += 2 {
-				dir := quickDir(t)
-				if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
-					t.Fatal(err)
-				}
-				x := w
-				d := &faultDisk{f: f, nth: nth}
-				x.Path, x.disk = dir+"/out/", d
-				_, _, err := x.run(t.Context())
-				last = d.count.Load() < nth
-				if err != nil {
-					struck++
-					clearError(t, f, err)
-				} else {
-					sameRows(t, allRows(t, x.Path), want)
-				}
-				if _, verr := visible(x.Path); verr != nil {
-					t.Fatalf("operation %d (%v): %v", nth, err, verr)
-				}
-				x.disk = &faultDisk{}
-				if _, _, rerr := x.run(t.Context()); rerr != nil {
-					t.Fatalf("operation %d (%v): the next run: %v", nth, err, rerr)
-				}
-				sameRows(t, allRows(t, x.Path), want)
-				noStaged(t, x.Path)
-			}
-			if struck == 0 && f.name != "lost rename" {
-				t.Error("the fault struck nothing")
-			}
-		})
-	}
-}
-
-// TestRunsAndClean: what a target knows of its runs, and what cleaning up takes away.
-func TestRunsAndClean(t *testing.T) {
-	w := world{Path: quickDir(t) + "/out/", Files: files(6, 300), Keep: 7, PartBytes: 2000}
-	ctx, store := t.Context(), storeOf(t, w)
-	if runs, err := commit.Runs(ctx, store); err != nil || len(runs) != 0 {
-		t.Fatal(runs, err)
-	}
-	state := func(want ...commit.RunState) []commit.RunInfo {
-		t.Helper()
-		runs, err := commit.Runs(ctx, store)
+		feed, err := commit.NewFeed(0, []*commit.Manager{m}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []commit.RunState
-		for _, r := range runs {
-			got = append(got, r.State)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		splits, last := 0, error(nil)
+		for s, err := range feed.Splits(ctx, quietSource{rowSource{w}}) {
+			if last = err; err != nil {
+				break
+			}
+			if splits++; attempt == 0 && splits == 4 {
+				tok := commit.NewToken([]block.Range{{File: s.Ranges[0].ID, First: s.Ranges[0].Start, End: s.Ranges[0].End}}, []*commit.Manager{m})
+				tok.Settle() // something is committed, so that the run is kept
+				cancel(dataset.ErrCanceled)
+			}
 		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("runs are %v, want %v", got, want)
+		cancel(nil)
+		if attempt == 0 && !errors.Is(last, dataset.ErrCanceled) {
+			t.Errorf("a cancelled listing ends with %v", last)
 		}
-		return runs
+		if attempt == 1 && splits != 9 {
+			t.Errorf("%d splits are left, want 9 of 10", splits)
+		}
+		if err := errors.Join(m.Checkpoint(t.Context()), m.Abort(t.Context())); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if !runChild(t, childJob{w, "parts durable", 1}, 0) {
-		t.Fatal("it was not killed")
-	}
-	state(commit.RunOrphan)
-	if out, err := commit.Clean(ctx, store, false); err != nil || len(out) != 1 || out[0].Files == 0 {
-		t.Errorf("cleaned %+v, %v", out, err)
-	}
-	state()
-	unfinishedWorld(t, w, 2)
-	if r := state(commit.RunUnfinished)[0]; r.Rows == 0 || r.Parts == 0 || r.Splits == 0 || r.Started.IsZero() || r.Attempts != 1 {
-		t.Errorf("unfinished: %+v", r)
-	}
-	if out, err := commit.Clean(ctx, store, false); err != nil || len(out) != 0 {
-		t.Errorf("a resumable run was cleaned: %+v, %v", out, err)
-	}
-	m, d, err := commit.Prepare(ctx, config(t, w))
-	if err != nil || d.Kind != commit.Resume {
-		t.Fatal(d.Kind, err)
-	}
-	if r := state(commit.RunRunning)[0]; !strings.Contains(r.Owner, "process ") {
-		t.Errorf("running: %+v", r)
-	}
-	if _, err := commit.Clean(ctx, store, true); err == nil {
-		t.Error("a running run was cleaned")
-	} else if _, ok := errors.AsType[*dataset.LockedError](err); !ok {
-		t.Errorf("cleaning under a running run: %v", err)
-	}
-	if err := m.Abort(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := commit.Clean(ctx, store, true); err != nil || len(out) != 1 {
-		t.Errorf("cleaned %+v, %v", out, err)
-	}
-	mustRun(t, w)
-	if r := state(commit.RunFinished)[0]; r.Manifest != 1 || int(r.Rows) != len(w.expected()) || r.Finished.IsZero() {
-		t.Errorf("finished: %+v", r)
-	}
-	if !runChild(t, childJob{func() world { w := w; w.Target, w.Files = dataset.TargetAppend, files(2, 100); return w }(), "finish decided", 1}, 0) {
-		t.Fatal("it was not killed")
-	}
-	state(commit.RunFinished, commit.RunDecided)
-	if out, err := commit.Clean(ctx, store, true); err != nil || len(out) != 0 {
-		t.Errorf("a decided run was cleaned: %+v, %v", out, err)
+}
+
+// quietSource ends its listing without a word when it is cancelled.
+type quietSource struct{ rowSource }
+
+func (s quietSource) Splits(ctx context.Context, after dataset.Cursor) iter.Seq2[dataset.Split, error] {
+	return func(yield func(dataset.Split, error) bool) {
+		for sp, err := range s.rowSource.Splits(ctx, after) {
+			if ctx.Err() != nil || !yield(sp, err) {
+				return
+			}
+		}
 	}
 }

@@ -26,7 +26,7 @@ func segments(ctx context.Context, store dataset.Storage, run string) ([]string,
 // readLog calls visit with the records of a run's log, headers left out, up to the last one that is whole. It returns the number of
 // segments and the point where the last one ends. A segment that ends before the point that its successor knows is an error.
 func readLog(ctx context.Context, store dataset.Storage, run string, visit func(k kind, payload []byte) error) (last int, end logPoint, err error) {
-	return readLogAll(ctx, store, run, func(k kind, payload []byte) error {
+	return readLogAll(ctx, store, run, func(_ recordAt, k kind, payload []byte) error {
 		if k == kindHeader {
 			return nil
 		}
@@ -34,8 +34,14 @@ func readLog(ctx context.Context, store dataset.Storage, run string, visit func(
 	})
 }
 
-// readLogAll is readLog with the headers.
-func readLogAll(ctx context.Context, store dataset.Storage, run string, visit func(k kind, payload []byte) error) (last int, end logPoint, err error) {
+// recordAt is where a record's payload lies.
+type recordAt struct {
+	segment int
+	offset  int64
+}
+
+// readLogAll is readLog with the headers, and with the place of each record.
+func readLogAll(ctx context.Context, store dataset.Storage, run string, visit func(at recordAt, k kind, payload []byte) error) (last int, end logPoint, err error) {
 	names, err := segments(ctx, store, run)
 	if err != nil {
 		return 0, logPoint{}, err
@@ -45,7 +51,11 @@ func readLogAll(ctx context.Context, store dataset.Storage, run string, visit fu
 		if err != nil {
 			return 0, logPoint{}, fmt.Errorf("read log of run %s: %w", run, err)
 		}
-		if end, err = readSegment(data, segmentHeader{Run: run, Segment: i + 1, Before: end}, visit); err != nil {
+		at := recordAt{segment: i + 1}
+		if end, err = walkSegment(data, segmentHeader{Run: run, Segment: i + 1, Before: end}, func(offset int64, k kind, payload []byte) error {
+			at.offset = offset
+			return visit(at, k, payload)
+		}); err != nil {
 			return 0, logPoint{}, fmt.Errorf("read log of run %s, segment %d: %w", run, i+1, err)
 		}
 	}
@@ -54,6 +64,11 @@ func readLogAll(ctx context.Context, store dataset.Storage, run string, visit fu
 
 // readSegment visits the valid records of one segment, its header first. want is what its header must say.
 func readSegment(data []byte, want segmentHeader, visit func(k kind, payload []byte) error) (logPoint, error) {
+	return walkSegment(data, want, func(_ int64, k kind, payload []byte) error { return visit(k, payload) })
+}
+
+// walkSegment is readSegment with the offsets of the payloads.
+func walkSegment(data []byte, want segmentHeader, visit func(offset int64, k kind, payload []byte) error) (logPoint, error) {
 	var at logPoint
 	for {
 		k, payload, n, next, ok := nextRecord(data[at.Bytes:], at.Chain)
@@ -65,7 +80,7 @@ func readSegment(data []byte, want segmentHeader, visit func(k kind, payload []b
 				return at, err
 			}
 		}
-		if err := visit(k, payload); err != nil {
+		if err := visit(at.Bytes+int64(n-len(payload)), k, payload); err != nil {
 			return at, err
 		}
 		at.Bytes += int64(n)

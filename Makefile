@@ -50,7 +50,11 @@ test-mutations: need-go ## prove the scheduler's tests: every stored mutation mu
 	$(GO) test -tags mutation -run TestMutations -timeout 30m ./executor/sched
 
 test-chaos: need-test ## kill runs at every crash point and at random times, many times (long)
-	SLUICE_CHAOS=1 $(GO) test -run 'Crash|Chaos' -timeout 60m ./executor/... ./cmd/...
+	SLUICE_CHAOS=1 $(GO) test -run 'Crash|Chaos|Kill' -timeout 120m . ./executor/...
+
+test-objects: need-go ## object stores against a real S3 server with injected faults (builds the server on first use)
+	GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
+	$(GO) test -tags objects -timeout 20m ./connectors/object
 
 fuzz: need-go ## run every fuzz target for FUZZTIME (default 60s) each
 	@sh hack/fuzz.sh $(FUZZTIME)
@@ -73,4 +77,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects fuzz bench bench-peers lint fmt check clean

@@ -9,7 +9,16 @@ import (
 )
 
 // TestMain fails when a goroutine outlives its run, and in debug builds when a block does.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(checked{m}) }
+func TestMain(m *testing.M) {
+	if job := os.Getenv(crashChild); job != "" {
+		if err := crashMain(job); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(checked{m})
+}
 
 // liveBlocks describes the blocks that nobody released; debug builds know them.
 var liveBlocks = func() string { return "" }

@@ -111,7 +111,7 @@ var _ dataset.Classed = (*MemoryError)(nil)
 // size prints bytes the way the flags take them.
 func size(n int64) string {
 	switch {
-	case n >= 10<<30:
+	case n >= 10<<30 || n >= 1<<30 && n%(1<<30) == 0:
 		return fmt.Sprintf("%dGiB", (n+1<<30-1)>>30)
 	case n >= 1<<20:
 		return fmt.Sprintf("%dMiB", (n+1<<20-1)>>20)

@@ -55,6 +55,9 @@ func (s *PhysicalStage) facts() string {
 	if s.Sched.Barrier {
 		f = append(f, "in phases")
 	}
+	if len(f) == 0 {
+		return ""
+	}
 	return "  (" + strings.Join(f, "; ") + ")"
 }
 

@@ -6,9 +6,12 @@ import (
 	"github.com/sluice-data/sluice/connectors/csv"
 	"github.com/sluice-data/sluice/connectors/images"
 	"github.com/sluice-data/sluice/connectors/jsonl"
+	"github.com/sluice-data/sluice/connectors/numpy"
 	"github.com/sluice-data/sluice/connectors/object"
 	"github.com/sluice-data/sluice/connectors/parquet"
 	"github.com/sluice-data/sluice/connectors/text"
+	"github.com/sluice-data/sluice/connectors/tfrecord"
+	"github.com/sluice-data/sluice/connectors/webdataset"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -18,9 +21,12 @@ var connectors = []func(*dataset.Registry) error{
 	csv.Register,
 	images.Register,
 	jsonl.Register,
+	numpy.Register,
 	object.Register,
 	parquet.Register,
 	text.Register,
+	tfrecord.Register,
+	webdataset.Register,
 }
 
 // Register adds every connector to a registry. A name that is taken is an error.

@@ -21,6 +21,9 @@ const (
 	// maxMaxFile keeps a block, which is at most one file over its target, within the 2 GiB that 32-bit offsets reach.
 	maxMaxFile    = 1 << 30
 	maxBlockBytes = 512 << 20
+	// maxBlockFiles keeps blocks small enough that decoding them is shared evenly among cores, that a limit reads little more than it
+	// needs, and that what decoding makes of them fits the budget.
+	maxBlockFiles = 64
 )
 
 // Options of reading whole files. The zero value stands for the defaults.
@@ -136,7 +139,7 @@ func (s *Source) Splits(ctx context.Context, after dataset.Cursor) iter.Seq2[dat
 // Open implements dataset.Source.
 func (s *Source) Open(_ context.Context, rt dataset.Runtime, split dataset.Split, offset uint64) (dataset.Reader, error) {
 	s.set.Warn(rt.Warn)
-	r := &reader{src: s, rt: rt, ranges: split.Ranges, target: min(max(rt.BlockBytes(), 1), maxBlockBytes), rows: max(rt.BlockRows(), 1)}
+	r := &reader{src: s, rt: rt, ranges: split.Ranges, target: min(max(rt.BlockBytes(), 1), maxBlockBytes), rows: min(max(rt.BlockRows(), 1), maxBlockFiles)}
 	if s.limit > 0 {
 		r.rows = int(min(int64(r.rows), s.limit))
 	}

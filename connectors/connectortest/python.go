@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/block"
 )
 
 // Python finds an interpreter that has the modules: SLUICE_PYTHON, .venv/bin/python at the root of the module, python3. Without one it says
@@ -96,3 +99,9 @@ func Copy(tb testing.TB, src dataset.Source, format dataset.Format, path string)
 		tb.Fatal(err)
 	}
 }
+
+// Block makes a block without identity of a record, which it takes over.
+func Block(rec arrow.RecordBatch) *block.Block { return block.New(rec, block.Identity{}) }
+
+// OneRow is the identity of a block of one row, where a test needs one that says nothing.
+var OneRow = block.FromRuns(block.Run{File: &block.File{}, N: 1, Stride: 1})

@@ -24,6 +24,14 @@ type Text struct {
 // OpenText opens a file for reading from position from of its decompressed bytes on. Compression follows the extension; standard input
 // is recognised by its first bytes.
 func (s *Set) OpenText(ctx context.Context, ref dataset.FileRef, from int64) (*Text, error) {
+	return s.OpenTextTo(ctx, ref, from, Unbounded)
+}
+
+// textSlack is how far behind its end a range of lines is read ahead: its last line ends there nearly always.
+const textSlack = 64 << 10
+
+// OpenTextTo is OpenText for a reader that wants little behind position to, so that nothing is read ahead in vain beyond it.
+func (s *Set) OpenTextTo(ctx context.Context, ref dataset.FileRef, from, to int64) (*Text, error) {
 	t := &Text{ref: ref, left: -1}
 	compression := Compression(ref.Path)
 	if ref.Path == StdinPath {
@@ -46,7 +54,11 @@ func (s *Set) OpenText(ctx context.Context, ref dataset.FileRef, from int64) (*T
 			t.left = ref.Size - start
 		}
 		if a, ok := h.(Advisor); ok {
-			a.Sequential(start, 0)
+			n := int64(0)
+			if compression == "" && to > start && to < ref.Size {
+				n = to - start + textSlack
+			}
+			a.Sequential(start, n)
 		}
 		t.h, t.r = h, &handleReader{ctx, h, start}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/connectors/internal/lines"
@@ -203,7 +204,7 @@ func (r *reader) open() error {
 	if from > 0 {
 		from-- // the byte before tells whether a line starts right at the range
 	}
-	t, err := r.src.set.OpenText(r.ctx, r.cur.File, int64(from))
+	t, err := r.src.set.OpenTextTo(r.ctx, r.cur.File, int64(from), int64(min(r.cur.End, math.MaxInt64)))
 	if err != nil {
 		return err
 	}

@@ -11,15 +11,13 @@ import (
 )
 
 // Config says how object stores are reached and read. The clouds' own variables (AWS_PROFILE, AWS_REGION, AWS_ACCESS_KEY_ID,
-// GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT and so on) are read by their clients.
+// GOOGLE_APPLICATION_CREDENTIALS, STORAGE_EMULATOR_HOST, AZURE_STORAGE_ACCOUNT and so on) are read by their clients.
 type Config struct {
 	S3Endpoint  string // SLUICE_S3_ENDPOINT: the address of a store that is not Amazon's, "http://localhost:9000"
 	S3PathStyle bool   // SLUICE_S3_PATH_STYLE: buckets are folders of the address; the default where an endpoint is set
 	S3Region    string // SLUICE_S3_REGION, else that of AWS
 	S3Anonymous bool   // SLUICE_S3_ANONYMOUS: requests are not signed
-	GSEndpoint  string // SLUICE_GS_ENDPOINT, or STORAGE_EMULATOR_HOST as of Google's own clients
 	GSAnonymous bool   // SLUICE_GS_ANONYMOUS
-	AZEndpoint  string // SLUICE_AZ_ENDPOINT: the address of the account, "http://127.0.0.1:10000/devstoreaccount1"
 	AZAnonymous bool   // SLUICE_AZ_ANONYMOUS
 
 	Ranges     int           // SLUICE_OBJECT_RANGES: ranges of one file that are read at the same time; 4
@@ -38,8 +36,7 @@ func fromEnv(env func(string) string) (Config, error) {
 	e := envReader{get: env}
 	c := Config{
 		S3Endpoint: e.text("SLUICE_S3_ENDPOINT", ""), S3Region: e.text("SLUICE_S3_REGION", ""), S3Anonymous: e.flag("SLUICE_S3_ANONYMOUS", false),
-		GSEndpoint: e.text("SLUICE_GS_ENDPOINT", ""), GSAnonymous: e.flag("SLUICE_GS_ANONYMOUS", false),
-		AZEndpoint: e.text("SLUICE_AZ_ENDPOINT", ""), AZAnonymous: e.flag("SLUICE_AZ_ANONYMOUS", false),
+		GSAnonymous: e.flag("SLUICE_GS_ANONYMOUS", false), AZAnonymous: e.flag("SLUICE_AZ_ANONYMOUS", false),
 		Ranges: int(e.number("SLUICE_OBJECT_RANGES", 4, 1, 256)), UploadMany: int(e.number("SLUICE_OBJECT_UPLOADS", 3, 1, 64)),
 		RangeBytes: e.size("SLUICE_OBJECT_RANGE_SIZE", 4<<20, 64<<10, 256<<20), UploadPart: e.size("SLUICE_OBJECT_UPLOAD_PART", 8<<20, 5<<20, 1<<30),
 		AheadBytes: e.size("SLUICE_OBJECT_READ_AHEAD", 256<<20, 0, 1<<40),

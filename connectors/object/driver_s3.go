@@ -3,6 +3,7 @@ package object
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go/logging"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 )
@@ -42,6 +44,7 @@ func openS3(ctx context.Context, c Config, name string) (*blob.Bucket, error) {
 	opts := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(transport),
 		config.WithDefaultRegion(defaultRegion),
+		config.WithLogger(logging.Nop{}), // what matters is in the errors
 		config.WithRetryer(func() aws.Retryer { return newRetryer() }),
 	}
 	if c.S3Region != "" {
@@ -77,8 +80,17 @@ func newRetryer() aws.Retryer {
 	return retryer{retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts, o.MaxBackoff = s3Attempts, s3Pause
 		o.RateLimiter = ratelimit.None // it would give up early where many requests are throttled at once
-		o.Retryables = append(o.Retryables, retry.RetryableHTTPStatusCode{Codes: map[int]struct{}{409: {}, 429: {}}})
+		o.Retryables = append(o.Retryables, retry.RetryableHTTPStatusCode{Codes: map[int]struct{}{409: {}, 429: {}}},
+			retry.IsErrorRetryableFunc(brokenAnswer))
 	})}
+}
+
+// brokenAnswer finds answers that broke off (a page of a listing), which the client does not repeat by itself.
+func brokenAnswer(err error) aws.Ternary {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return aws.TrueTernary
+	}
+	return aws.UnknownTernary
 }
 
 // RetryDelay implements aws.Retryer.

@@ -43,6 +43,9 @@ func fetch(ctx context.Context, cfg Config, ref dataset.FileRef, r remote, p []b
 		if !transient(err, code) {
 			return r.explain(off+int64(got), err)
 		}
+		if n > 0 && pause == 0 {
+			continue // it just broke: it goes on at once
+		}
 		if err := pace.wait(ctx, err, pause); err != nil {
 			if ctx.Err() != nil {
 				return err

@@ -74,6 +74,7 @@ type RunSummary struct {
 	Finished  bool      // it is in the chain of manifests
 	Replaced  bool      // its rows are not part of the result any more
 	Manifest  *Manifest // nil unless finished
+	Damaged   error     // why the log of an unfinished one cannot be read to its end
 	Rows      int64     // committed
 	Failed    int64
 	Dead      []DeadSegment // of the rows set aside
@@ -114,24 +115,15 @@ func Summaries(ctx context.Context, store dataset.Storage) ([]*RunSummary, error
 			continue
 		}
 		s := &RunSummary{Run: run}
-		_, _, err := readLog(ctx, store, run, func(k kind, payload []byte) error {
-			if k != kindGeneration {
-				return nil
-			}
-			g, err := decodeGeneration(payload)
-			if err != nil {
-				return err
-			}
-			for _, p := range g.Parts {
-				s.Rows += p.Rows
-			}
-			s.Failed += g.Failed
-			s.Dead = append(s.Dead, g.Dead...)
-			return nil
-		})
-		if err != nil {
+		u, err := loadLog(ctx, store, run)
+		if ctx.Err() != nil {
 			return nil, err
 		}
+		s.Damaged = err
+		for _, p := range u.parts {
+			s.Rows += p.Rows
+		}
+		s.Failed, s.Dead = u.fails.Failed, u.fails.Dead
 		out = append(out, s)
 	}
 	return out, nil

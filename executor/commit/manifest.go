@@ -69,6 +69,12 @@ type Chain struct {
 
 func manifestName(n uint64) string { return fmt.Sprintf("manifest/%020d.json", n) }
 
+// manifestNumber is the inverse of manifestName.
+func manifestNumber(name string) (n uint64, ok bool) {
+	_, err := fmt.Sscanf(strings.TrimPrefix(name, "manifest/"), "%020d.json", &n)
+	return n, err == nil && manifestName(n) == name
+}
+
 // ReadChain reads the highest manifest and the parts that are live.
 func ReadChain(ctx context.Context, store dataset.Storage) (Chain, error) {
 	names, err := store.List(ctx, "manifest")
@@ -77,8 +83,7 @@ func ReadChain(ctx context.Context, store dataset.Storage) (Chain, error) {
 	}
 	var last uint64
 	for _, n := range slices.Backward(names) {
-		var number uint64
-		if _, err := fmt.Sscanf(strings.TrimPrefix(n, "manifest/"), "%020d.json", &number); err == nil && manifestName(number) == n {
+		if number, ok := manifestNumber(n); ok {
 			last = number
 			break
 		}

@@ -7,8 +7,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/compute"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
@@ -33,7 +31,7 @@ func (m *Manager) writePartitioned(ctx context.Context, rt dataset.Runtime, lane
 			return err
 		}
 		part.last = first + uint64(gr.rows[len(gr.rows)-1])
-		rows, err := takeRows(ctx, rt.Allocator(), b, gr.rows)
+		rows, err := block.Take(rt.Allocator(), b, gr.rows)
 		if err != nil {
 			return fmt.Errorf("partition rows: %w", err)
 		}
@@ -81,46 +79,4 @@ func partitionValue(a arrow.Array, i int) string {
 		return partitionValue(d.Dictionary(), d.GetValueIndex(i))
 	}
 	return a.ValueStr(i)
-}
-
-// takeRows returns the block of the given ascending rows. Rows that follow each other are a slice.
-func takeRows(ctx context.Context, mem memory.Allocator, b *block.Block, rows []uint32) (*block.Block, error) {
-	first, n := int(rows[0]), len(rows)
-	if int(rows[n-1])-first == n-1 {
-		return b.Slice(first, n), nil
-	}
-	ib := array.NewUint32Builder(mem)
-	defer ib.Release()
-	ib.AppendValues(rows, nil)
-	idx := ib.NewArray()
-	defer idx.Release()
-	cols := make([]arrow.Array, 0, b.NumCols())
-	defer func() {
-		for _, c := range cols {
-			c.Release()
-		}
-	}()
-	ctx = compute.WithAllocator(ctx, mem)
-	for i := range b.NumCols() {
-		c, err := takeColumn(ctx, b.Column(i), idx)
-		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", b.Schema().Field(i).Name, err)
-		}
-		cols = append(cols, c)
-	}
-	return b.Select(block.FromColumns(b.Schema(), cols, n), rows), nil
-}
-
-// takeColumn takes rows of a column; of an extension type, those of its storage.
-func takeColumn(ctx context.Context, c, idx arrow.Array) (arrow.Array, error) {
-	ext, ok := c.(array.ExtensionArray)
-	if !ok {
-		return compute.TakeArray(ctx, c, idx)
-	}
-	storage, err := compute.TakeArray(ctx, ext.Storage(), idx)
-	if err != nil {
-		return nil, err
-	}
-	defer storage.Release()
-	return array.NewExtensionArrayWithStorage(ext.DataType().(arrow.ExtensionType), storage), nil
 }

@@ -116,3 +116,33 @@ func fromJSON(t *testing.T, mem memory.Allocator, typ arrow.DataType, values str
 	}
 	return a
 }
+
+// TestPartitionStrings divides blocks of all sizes, whose strings fill their buffers to the last byte, in pooled memory.
+func TestPartitionStrings(t *testing.T) {
+	w := world{Path: quickDir(t) + "/out/", By: true}
+	b := newBench(t, config(t, w))
+	b.rt = &connectortest.Runtime{} // pooled memory
+	var want []string
+	at := uint64(0)
+	for n := 10; n < 6000; n += 61 {
+		ids, keys := array.NewStringBuilder(memory.DefaultAllocator), array.NewStringBuilder(memory.DefaultAllocator)
+		for i := range n {
+			want = append(want, fmt.Sprintf("row %d of file %d", i, n))
+			ids.Append(want[len(want)-1])
+			keys.Append(keyOf(i * i))
+		}
+		end := at + uint64(n)
+		tok := commit.NewToken([]block.Range{{File: b.id, First: at, End: end}}, b.managers)
+		blk := block.New(block.FromColumns(schema, []arrow.Array{ids.NewArray(), keys.NewArray()}, n),
+			block.FromRuns(block.Run{File: b.id, Token: tok, First: at, N: uint32(n), Stride: 1}))
+		tok.Settle()
+		b.write(0, blk)
+		blk.Release()
+		at = end
+	}
+	if _, err := b.managers[0].Finish(t.Context(), b.rt); err != nil {
+		t.Fatal(err)
+	}
+	slicesSort(want)
+	sameRows(t, allRows(t, w.Path), want)
+}

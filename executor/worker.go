@@ -40,7 +40,8 @@ type worker struct {
 
 func newWorker(s *stage, id sched.WorkerID) *worker {
 	w := &worker{stage: s, run: s.run, id: id, work: make(chan *task, 1)}
-	forced := len(s.Ops) > 0 && (s.Ops[0].Spec.Needs().NoCPU || s.Ops[0].Spec.Needs().Window > 0)
+	// A sink's parts are finished by the committer's goroutine, with the memory that the worker began them with.
+	forced := s.Sink != nil || len(s.Ops) > 0 && (s.Ops[0].Spec.Needs().NoCPU || s.Ops[0].Spec.Needs().Window > 0)
 	w.mem = block.NewAllocator(s.run.pool, &workerMemory{stageMemory: s.memory, worker: w, forced: forced})
 	w.emit = w.put
 	return w
@@ -246,14 +247,20 @@ func (r *run) collect(but *stage) {
 	}
 }
 
-// payDebt waits for the memory that the stage's asynchronous calls took beyond its credit.
+// payDebt settles what goroutines beside the worker took beyond the stage's credit.
 func (w *worker) payDebt() error {
 	for {
 		debt := -w.stage.memory.credit.Load()
 		if debt <= 0 || w.run.ctx.Err() != nil {
 			return nil
 		}
-		if err := w.askMemory(min(debt, w.run.cfg.MemoryBytes/8)); err != nil {
+		ask := min(debt, w.run.cfg.MemoryBytes/8)
+		if w.stage.Sink != nil {
+			// A sink never waits: what it holds is bounded by its row groups, and its next task frees what others wait for.
+			w.tryMemory(ask)
+			return nil
+		}
+		if err := w.askMemory(ask); err != nil {
 			return err
 		}
 	}

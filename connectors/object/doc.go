@@ -11,6 +11,8 @@
 //
 // Credentials, regions and endpoints come from the environment (config.go), never from a URL, and are never printed.
 //
+// Build tags leave clouds out where the size of the binary matters: nogs (Google's client is a third of it) and noaz.
+//
 // It will not: rename folders, list the web, or append to objects. Read config.go first, then bucket.go, handle.go (reading),
 // disk.go (writing), storage.go and lease.go (state of results).
 package object

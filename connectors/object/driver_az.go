@@ -1,3 +1,5 @@
+//go:build !noaz
+
 package object
 
 import (

@@ -1,3 +1,5 @@
+//go:build !nogs
+
 package object
 
 import (

@@ -28,23 +28,10 @@ func deadWorlds(dir string) map[string]world {
 	return out
 }
 
-func deadStore(t *testing.T, w world) dataset.Storage {
-	t.Helper()
-	s, err := w.sink()
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := s.(dataset.Target).State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
 // sameDead checks that the finished runs have set aside exactly the rows that fail, and that no segment lies about that counts for nothing.
 func sameDead(t *testing.T, w world) {
 	t.Helper()
-	store := deadStore(t, w)
+	store := storeOf(t, w)
 	runs, err := commit.Summaries(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +99,7 @@ func TestKillWithDeadLetters(t *testing.T) {
 			}
 			afterKill(t, name, w, w.expected())
 			sameDead(t, w)
-			runs, err := commit.Summaries(t.Context(), deadStore(t, w))
+			runs, err := commit.Summaries(t.Context(), storeOf(t, w))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +126,7 @@ func TestSkippedRowsAreCounted(t *testing.T) {
 	}
 	cfg.Options.OnError = dataset.OnErrorSkip
 	rep := runConfig(t, w, cfg)
-	runs, err := commit.Summaries(t.Context(), deadStore(t, w))
+	runs, err := commit.Summaries(t.Context(), storeOf(t, w))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +192,7 @@ func (d *noDead) Create(path string) (file.DiskFile, error) {
 func TestDamagedDeadLetters(t *testing.T) {
 	w := world{Path: t.TempDir() + "/out/", Files: files(2, 100), Keep: 10, Dead: 5}
 	mustRun(t, w)
-	store := deadStore(t, w)
+	store := storeOf(t, w)
 	runs, err := commit.Summaries(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)

@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,8 +17,8 @@ func (a *app) runsCommand() *cobra.Command {
 		Short: "List the runs on results: state, rows, failed rows",
 		Long: `List the runs on the results at the given paths, or on all results that this user has written on this machine.
 
-States are finished, replaced (by a later --overwrite), running, and unfinished (it was killed or failed; the same command goes on or
-begins anew).`,
+States are finished, replaced (by a later --overwrite), running, unfinished (the same command goes on with it), decided (the next command
+publishes it), orphan (it has committed nothing) and damaged.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			paths := args
 			if len(paths) == 0 {
@@ -38,13 +34,13 @@ begins anew).`,
 				if err != nil {
 					return fmt.Errorf("read runs of %s: %w", p, err)
 				}
-				owner, err := res.store.Read(c.Context(), "lock")
-				if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				states, err := commit.Runs(c.Context(), res.store)
+				if err != nil {
 					return fmt.Errorf("read runs of %s: %w", p, err)
 				}
 				for _, r := range runs {
 					if res.run == "" || res.run == r.Run {
-						lines = append(lines, []string{r.Run, begunAt(r.Run), stateOf(r, string(owner)), count(r.Rows), failedText(r), printable(p)})
+						lines = append(lines, []string{r.Run, begunAt(r.Run), stateOf(r, states), count(r.Rows), failedText(r), printable(p)})
 					}
 				}
 			}
@@ -63,30 +59,16 @@ begins anew).`,
 	}
 }
 
-func stateOf(r *commit.RunSummary, owner string) string {
-	switch {
-	case r.Replaced:
+func stateOf(r *commit.RunSummary, states []commit.RunInfo) string {
+	if r.Replaced {
 		return "replaced"
-	case r.Finished:
-		return "finished"
-	case strings.Contains(owner, "(run "+r.Run+")") && alive(owner):
-		return "running"
 	}
-	return "unfinished"
-}
-
-// alive tells whether the process that a lock names runs on this machine.
-func alive(owner string) bool {
-	var pid int
-	var host string
-	if _, err := fmt.Sscanf(owner, "process %d on %s ", &pid, &host); err != nil {
-		return false
+	for _, s := range states {
+		if s.Run == r.Run {
+			return string(s.State)
+		}
 	}
-	if here, err := os.Hostname(); err != nil || here != host || pid <= 0 {
-		return false
-	}
-	err := syscall.Kill(pid, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
+	return string(commit.RunUnfinished)
 }
 
 // failedText is the number of failed rows, and what became of them.

@@ -145,11 +145,10 @@ func (a *Allocator) allocate(size int, zero bool) []byte {
 	}
 	if c >= minPooled {
 		buf, zeroed := a.pool.get(c)
-		buf = buf[:size]
 		if zero && !zeroed {
-			clear(buf)
+			clear(buf[:c]) // the rest of the capacity too: Reallocate grows into it
 		}
-		return buf
+		return buf[:size]
 	}
 	return smallAligned(size, c)
 }
@@ -167,10 +166,7 @@ func smallAligned(size, c int) []byte {
 // Reallocate returns a buffer of size bytes with the contents of b, which must not be used again.
 func (a *Allocator) Reallocate(size int, b []byte) []byte {
 	if size <= cap(b) {
-		if size > len(b) {
-			clear(b[len(b):size])
-		}
-		return b[:size]
+		return b[:size] // as it is, like Arrow's own allocators: kernels write past the length of a buffer before they grow it
 	}
 	out := a.allocate(size, false)
 	n := copy(out, b)

@@ -11,7 +11,7 @@
 //
 // Credentials, regions and endpoints come from the environment (config.go), never from a URL, and are never printed.
 //
-// Build tags leave clouds out where the size of the binary matters: nogs (Google's client is a third of it) and noaz.
+// Build tags bring in the clouds whose clients would double the binary and the memory of every start: gs and az.
 //
 // It will not: rename folders, list the web, or append to objects. Read config.go first, then bucket.go, handle.go (reading),
 // disk.go (writing), storage.go and lease.go (state of results).

@@ -1,4 +1,4 @@
-//go:build !noaz
+//go:build az
 
 package object
 

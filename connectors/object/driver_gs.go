@@ -1,4 +1,4 @@
-//go:build !nogs
+//go:build gs
 
 package object
 

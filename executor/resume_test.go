@@ -159,8 +159,8 @@ func TestResumeOpens(t *testing.T) {
 				if len(src.opens) != files-done {
 					t.Errorf("%d files were opened again of %d, though %d were committed", len(src.opens), files, done)
 				}
-				if done > 0 && src.lists > files-fail {
-					t.Errorf("%d files were listed again", src.lists)
+				if done > 0 && src.lists > files-done { // the log holds the list as far as the parts need it, and more where it was quick
+					t.Errorf("%d files were listed again of %d, though %d were committed", src.lists, files, done)
 				}
 				if got := numbersAt(t, filepath.Join(dir, target)); !slices.Equal(got, upTo(files*per)) {
 					t.Errorf("%d rows, or out of order", len(got))

@@ -67,6 +67,9 @@ func (r *run) beginTargets() (id string, complete int, err error) {
 		if looks[i], err = r.lookAt(t, i, id); err != nil {
 			return "", 0, err
 		}
+		if tg, ok := t.stage.Sink.(dataset.Target); ok {
+			r.cfg.Index.Remember(tg.Locator())
+		}
 		run := looks[i].Run()
 		if run != "" && resumed && run != id {
 			return "", 0, dataset.Usagef("write results: their unfinished runs %s and %s are different ones; finish each with the command that began it, or begin anew with --overwrite", id, run)

@@ -116,6 +116,10 @@ func (w world) sink() (dataset.Sink, error) {
 	if w.By {
 		layout.By = []string{"key"}
 	}
+	if file.IsURL(w.Path) {
+		sink, err := file.OpenSink(w.Path, connectortest.TextFormat{}, layout)
+		return sink, err
+	}
 	disk := w.disk
 	if disk == nil {
 		disk = file.OSDisk{}
@@ -328,10 +332,21 @@ func (c *coalescer) flush() {
 	c.out(joined)
 }
 
+// bucketsVariable names the folder that holds the buckets of the S3 server for tests, as files.
+const bucketsVariable = "COMMIT_TEST_BUCKETS"
+
+// onDisk is where the files of a path are.
+func onDisk(path string) string {
+	if rest, ok := strings.CutPrefix(path, "s3://"); ok {
+		return filepath.Join(os.Getenv(bucketsVariable), rest)
+	}
+	return path
+}
+
 // visible returns the data files that a reader would find, with their rows; every one must be whole.
 func visible(path string) (map[string][]string, error) {
 	out := map[string][]string{}
-	err := filepath.WalkDir(strings.TrimSuffix(path, "/"), func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(strings.TrimSuffix(onDisk(path), "/"), func(p string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

@@ -18,7 +18,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		Short: "Show what a result of Sluice is made of (runs, files, rows, columns, ranges of input), or what one file holds",
 		Args:  exactly(1, "the path of a result or of a file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			res, err := findResult(c.Context(), args[0])
+			res, err := a.findResult(c.Context(), args[0])
 			st, serr := os.Stat(args[0])
 			isFile := serr == nil && st.Mode().IsRegular()
 			switch {

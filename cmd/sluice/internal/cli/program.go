@@ -103,5 +103,6 @@ type app struct {
 	file        string      // the job file, for lines
 	elsewhere   bool        // rows do not go to standard output
 	interrupted atomic.Bool // a signal came
+	schemes     bool        // URLs are known
 	watching
 }

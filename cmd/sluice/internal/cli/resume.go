@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,9 @@ func (a *app) resume(ctx context.Context, what string, given func(string) bool) 
 		return err
 	}
 	a.flags.as(begun, given)
+	if !a.flags.quiet {
+		a.say(fmt.Sprintf("resume run %s in %s: %s\n", run.Run, printable(cmp.Or(begun.Dir, ".")), printable(begun.Command)))
+	}
 	ctx, sig := a.watchSignals(ctx)
 	defer sig.stop()
 	j, err := a.open(ctx, begun.Command, func(names pipeline.Names) (*pipeline.Pipeline, error) {

@@ -1,0 +1,113 @@
+//go:build objects
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice-data/sluice/connectors/object/objecttest"
+)
+
+// TestResultsOnObjectStores: runs, errors, resume, retry, inspect and clean take URLs, and ids of runs on them.
+func TestResultsOnObjectStores(t *testing.T) {
+	server, err := objecttest.Start("../../.cache/bin/versitygw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, e := range server.Environ() {
+		k, v, _ := strings.Cut(e, "=")
+		t.Setenv(k, v)
+	}
+	bucket, folder, err := server.Bucket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	numbers(t, dir, 0, 6)
+	want := numbersOut(0, 6)
+	for i, name := range []string{"out/", "one.jsonl"} {
+		target := fmt.Sprintf("s3://%s/%s", bucket, name)
+		c := command(t, dir, "--quiet", "--to", "jsonl", "--on-error", "dead-letter", "--commit-every", "5ms", "--part-size", "200kB", "--parallel", "2", numbersPlan+target)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, filepath.Join(folder, strings.TrimPrefix(stateOf("", name), "/"), "*/dead/*"))
+		_ = c.Process.Kill()
+		_ = c.Wait() // it was killed, or had ended just before
+		stdout, stderr, _ := run3(t, dir, "runs", target)
+		id, _, _ := strings.Cut(strings.Split(stdout, "\n")[1], " ")
+		if !strings.Contains(stdout, "unfinished") {
+			t.Fatalf("runs of %s:\n%s%s", target, stdout, stderr)
+		}
+		if stdout, _, _ := run3(t, dir, "runs"); !strings.Contains(stdout, target) {
+			t.Errorf("runs without a path:\n%s", stdout)
+		}
+		what, files := []string{id, target}[i], target
+		if strings.HasSuffix(files, "/") {
+			files += "*.jsonl"
+		}
+		if _, stderr, code := run3(t, t.TempDir(), "--parallel", "4", "resume", what); code != 3 || !strings.Contains(stderr, "resumed run "+id) {
+			t.Fatalf("resume %s: code %d, %s", what, code, stderr)
+		}
+		if got := column(t, dir, files+" | select n, q"); !slices.Equal(got, want) {
+			t.Errorf("%s: %d rows, want %d", target, len(got), len(want))
+		}
+		if n := len(letters(t, dir, what)); n != 240 {
+			t.Errorf("%s: %d dead letters", target, n)
+		}
+		if stdout, stderr, code := run3(t, dir, "inspect", target); code != 0 || !strings.Contains(stdout, id) {
+			t.Errorf("inspect: code %d, %s%s", code, stdout, stderr)
+		}
+		if _, stderr, code := run3(t, dir, "--quiet", "--to", "jsonl", "retry", target, `in/*.jsonl | with q = int(t == "x" ? "77" : t) | drop t`); code != 0 {
+			t.Errorf("retry: code %d, %s", code, stderr)
+		}
+		if got := column(t, dir, files+" | where q == 77"); len(got) != 240 {
+			t.Errorf("retry brought %d rows", len(got))
+		}
+		if stdout, stderr, code := run3(t, dir, "clean", target); code != 0 || stdout != "" {
+			t.Errorf("clean: code %d, %s%s", code, stdout, stderr)
+		}
+	}
+	cleanOrphan(t, dir, folder, "s3://"+bucket+"/orphan/")
+	if _, stderr, code := run3(t, dir, "runs", "s3://"+bucket+"/none/"); code != 2 {
+		t.Errorf("runs of nothing: code %d, %s", code, stderr)
+	}
+	if _, stderr, code := run3(t, dir, "errors", "http://example.com/x"); code != 2 || !strings.Contains(stderr, "holds no results") {
+		t.Errorf("errors of the web: code %d, %s", code, stderr)
+	}
+}
+
+// cleanOrphan kills a run that has committed nothing and cleans up after it.
+func cleanOrphan(t *testing.T, dir, folder, target string) {
+	t.Helper()
+	c := command(t, dir, "--quiet", "--from", "jsonl", "--to", "jsonl", "--commit-every", "1h", "in/*.jsonl | sort n | "+target)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, filepath.Join(folder, "orphan/_sluice/lock.lease/*"))
+	if stdout, stderr, code := run3(t, dir, "clean", target); code != 0 || stdout != "" || !strings.Contains(stderr, "in use") {
+		t.Errorf("clean of a running run: code %d, %s%s", code, stdout, stderr)
+	}
+	_ = c.Process.Kill()
+	_ = c.Wait() // it was killed
+	if stdout, stderr, code := run3(t, dir, "clean", target); code != 0 || stderr != "" && !strings.Contains(stderr, "nothing to clean") {
+		t.Errorf("clean: code %d, %s%s", code, stdout, stderr)
+	}
+	left, err := filepath.Glob(filepath.Join(folder, "orphan/_sluice/*/log/*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left are %q, %v", left, err)
+	}
+	if err := os.RemoveAll(filepath.Join(folder, "orphan")); err != nil {
+		t.Error(err)
+	}
+}

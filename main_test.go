@@ -10,13 +10,6 @@ import (
 
 // TestMain fails when a goroutine outlives its run, and in debug builds when a block does.
 func TestMain(m *testing.M) {
-	if job := os.Getenv(crashChild); job != "" {
-		if err := crashMain(job); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	goleak.VerifyTestMain(checked{m})
 }
 

@@ -205,7 +205,7 @@ func TestCleanCommand(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, filepath.Join(dir, "busy/_sluice/*/log/*"))
+	waitFor(t, filepath.Join(dir, "busy/_sluice/*/log/*"), 1)
 	if stdout, stderr, code := run3(t, dir, "clean", "busy/"); code != 0 || stdout != "" || !strings.Contains(stderr, "in use") {
 		t.Errorf("clean of a running run: code %d, %s%s", code, stdout, stderr)
 	}
@@ -233,13 +233,13 @@ func TestCleanCommand(t *testing.T) {
 	}
 }
 
-// waitFor returns when a file of a pattern is there.
-func waitFor(t *testing.T, pattern string) {
+// waitFor returns when so many files of a pattern are there.
+func waitFor(t *testing.T, pattern string, n int) {
 	t.Helper()
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
 	for {
-		if names, err := filepath.Glob(pattern); err != nil || len(names) > 0 {
+		if names, err := filepath.Glob(pattern); err != nil || len(names) >= n {
 			return
 		}
 		select {

@@ -50,6 +50,7 @@ type world struct {
 	Seed      uint64 // of block sizes and interleaving
 	Plan      string
 	Dead      int // every so many rows fail and are set aside; 0: none
+	Backends  string
 
 	disk    file.Disk
 	mem     *memory.CheckedAllocator
@@ -131,7 +132,7 @@ func (w world) config() (commit.Config, error) {
 	sink, err := w.sink()
 	plan, perr := commit.Canonical(map[string]any{"steps": []any{map[string]any{"source": "rows", "params": w.Plan}}})
 	cfg := commit.Config{Sink: sink, Schema: schema, Plan: plan, Run: commit.NewRunID(time.Now()), Lanes: max(1, w.Lanes),
-		OpenParts: w.OpenParts, Deferred: func(uint32) bool { return w.Deferred },
+		OpenParts: w.OpenParts, Backends: w.Backends, Deferred: func(uint32) bool { return w.Deferred },
 		Options: dataset.Options{Target: w.Target, PartBytes: w.PartBytes, Ordered: w.Ordered || w.Exact, SeedSet: w.Exact}}
 	if w.Dead > 0 {
 		cfg.Options.OnError = dataset.OnErrorDeadLetter

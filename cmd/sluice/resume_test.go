@@ -249,3 +249,23 @@ func waitFor(t *testing.T, pattern string, n int) {
 		}
 	}
 }
+
+// TestOptionsThatAreNoPlan: what changes no row makes no other command.
+func TestOptionsThatAreNoPlan(t *testing.T) {
+	dir := events(t, 50)
+	plan := "events.jsonl | where score > 0.3 | out/"
+	if _, stderr, code := run3(t, dir, plan); code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, flags := range [][]string{{"--memory", "64MiB"}, {"--parallel", "1"}, {"--on-error", "skip", "--max-errors", "3"}, {"--on-error", "dead-letter"},
+		{"--part-size", "1MiB"}, {"--commit-every", "3s"}, {"--temp-dir", dir}, {"--append"}, {"--incremental"}} {
+		if _, stderr, code := run3(t, dir, append(flags, plan)...); code != 0 || !strings.Contains(stderr, "already complete") {
+			t.Errorf("%q: code %d, %s", flags, code, stderr)
+		}
+	}
+	for _, flags := range [][]string{{"--ordered"}, {"--seed", "1"}, {"--to", "jsonl"}} {
+		if _, stderr, code := run3(t, dir, append(flags, plan)...); code != 2 || !strings.Contains(stderr, "holds the result of another command") {
+			t.Errorf("%q: code %d, %s", flags, code, stderr)
+		}
+	}
+}

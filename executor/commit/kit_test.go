@@ -51,6 +51,7 @@ type world struct {
 	Plan      string
 	Dead      int // every so many rows fail and are set aside; 0: none
 	Backends  string
+	Jumps     bool // the clock jumps by days whenever it is asked
 
 	disk    file.Disk
 	mem     *memory.CheckedAllocator
@@ -137,6 +138,10 @@ func (w world) config() (commit.Config, error) {
 	if w.Dead > 0 {
 		cfg.Options.OnError = dataset.OnErrorDeadLetter
 	}
+	if w.Jumps {
+		cfg.Now = w.jumping(3)
+		cfg.Run = commit.NewRunID(cfg.Now())
+	}
 	if !w.noInput {
 		cfg.Inputs = func() iter.Seq2[commit.Input, error] {
 			return func(yield func(commit.Input, error) bool) {
@@ -149,6 +154,17 @@ func (w world) config() (commit.Config, error) {
 		}
 	}
 	return cfg, errors.Join(err, perr)
+}
+
+// jumping is a clock that jumps by up to fifty days in either direction.
+func (w world) jumping(stream uint64) func() time.Time {
+	var mu sync.Mutex
+	r := rand.New(rand.NewPCG(w.Seed, stream))
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Now().Add(time.Duration(r.IntN(2400)-1200) * time.Hour)
+	}
 }
 
 // run does the whole of it.
@@ -236,7 +252,7 @@ func (w world) read(m *commit.Manager, rnd *rand.Rand, c *coalescer) error {
 	for _, f := range w.Files {
 		byPath[f.Path] = f
 	}
-	now := time.Now()
+	now, clock := time.Now(), w.jumping(4)
 	for s, err := range feed.Splits(context.Background(), rowSource{w}) {
 		if err != nil {
 			return err
@@ -250,7 +266,9 @@ func (w world) read(m *commit.Manager, rnd *rand.Rand, c *coalescer) error {
 			}
 		}
 		if rnd.IntN(3) == 0 {
-			now = now.Add(time.Hour)
+			if now = now.Add(time.Hour); w.Jumps {
+				now = clock()
+			}
 			m.Tick(now)
 		}
 	}

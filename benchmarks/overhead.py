@@ -17,7 +17,7 @@ subprocess.run(["go", "build", "-tags", "sluicebench", "-o", exe, "./cmd/sluice"
 
 jobs = {  # name: files, how often, pipeline
     "B1": (f"{data}/photos_s/*.jpg", 4, "{d}/**/*.jpg | decode | resize 224x224 | encode jpeg 75 | {o}"),
-    "B3": (f"{data}/parquet/*.parquet", 60, "{d}/**/*.parquet | where score > 0.9 | select id, cat, score, text | {o}"),
+    "B3": (f"{data}/parquet/*.parquet", 12, "{d}/**/*.parquet | where score > 0.9 | select id, cat, score, text | {o}"),
 }
 
 

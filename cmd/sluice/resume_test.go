@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/sluice-data/sluice/connectors/file"
 )
 
 // numbers writes files of lines {"n":…,"t":…} from file number first on. One in a thousand has a text that is no number.
@@ -197,32 +198,27 @@ func TestCleanCommand(t *testing.T) {
 	if stdout, _, code := run3(t, dir, "clean", "out/"); code != 0 || stdout != "" {
 		t.Errorf("a run that can go on was cleaned: code %d, %s", code, stdout)
 	}
-	c := command(t, dir, "--quiet", "--from", "jsonl", "--to", "jsonl", "- | busy/")
-	in, err := c.StdinPipe()
+	release, err := file.NewStorage(file.OSDisk{}, filepath.Join(dir, "out/_sluice")).Lock(t.Context(), "lock", []byte("process 1 on mars (run "+id+")"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, filepath.Join(dir, "busy/_sluice/*/log/*"), 1)
-	if stdout, stderr, code := run3(t, dir, "clean", "busy/"); code != 0 || stdout != "" || !strings.Contains(stderr, "in use") {
+	if stdout, stderr, code := run3(t, dir, "clean", "--unfinished", "out/"); code != 0 || stdout != "" || !strings.Contains(stderr, "in use and was left alone: process 1 on mars") {
 		t.Errorf("clean of a running run: code %d, %s%s", code, stdout, stderr)
 	}
-	if stdout, _, _ := run3(t, dir, "runs", "busy/"); !strings.Contains(stdout, "running") {
+	if stdout, _, _ := run3(t, dir, "runs", "out/"); !strings.Contains(stdout, "running") {
 		t.Errorf("runs of a running run:\n%s", stdout)
 	}
-	if _, stderr, code := run3(t, dir, "resume", "busy/"); code != 2 || !strings.Contains(stderr, "another run is at work on it") {
+	if _, stderr, code := run3(t, dir, "resume", "out/"); code != 2 || !strings.Contains(stderr, "another run is at work on it") {
 		t.Errorf("resume of a running run: code %d, %s", code, stderr)
 	}
-	_ = c.Process.Kill()
-	_ = in.Close()
-	_ = c.Wait() // it was killed
-	stdout, stderr, code := run3(t, dir, "clean", "busy/")
-	if code != 0 || !strings.Contains(stdout, "(orphan)") {
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "dead/_sluice/20260101T000000-abcdefgh/stage/part-1.part"), "half a par")
+	if stdout, stderr, code := run3(t, dir, "clean", "dead/"); code != 0 || !strings.Contains(stdout, "removed 1 file of run 20260101T000000-abcdefgh (orphan)") {
 		t.Errorf("clean of an orphan: code %d, %s%s", code, stdout, stderr)
 	}
-	if left, err := filepath.Glob(filepath.Join(dir, "busy/_sluice/*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(dir, "dead/_sluice/*")); err != nil || len(left) > 0 {
 		t.Errorf("left are %q, %v", left, err)
 	}
 	if stdout, _, code := run3(t, dir, "clean", "--unfinished", id); code != 0 || !strings.Contains(stdout, "(unfinished)") {
@@ -230,23 +226,6 @@ func TestCleanCommand(t *testing.T) {
 	}
 	if _, stderr, code := run3(t, dir, "resume", "out/"); code != 2 {
 		t.Errorf("resume of what was given up: code %d, %s", code, stderr)
-	}
-}
-
-// waitFor returns when so many files of a pattern are there.
-func waitFor(t *testing.T, pattern string, n int) {
-	t.Helper()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	for {
-		if names, err := filepath.Glob(pattern); err != nil || len(names) >= n {
-			return
-		}
-		select {
-		case <-look.C:
-		case <-t.Context().Done():
-			t.Fatalf("no %s appeared", pattern)
-		}
 	}
 }
 

@@ -31,7 +31,7 @@ func readResult(t *testing.T, folder string) (lines []string, refused string) {
 // never a part of a first result. What lies in the folder besides is no data.
 func TestReadersTrustManifests(t *testing.T) {
 	in := t.TempDir()
-	writeNumbers(t, in, 4, 3000, false)
+	writeNumbers(t, in, 8, 6000, false)
 	points := []string{"run begun", "result joined", "finish decided", "manifest created", "old parts removed", "parts published", "target sealed", "stage removed"}
 	for _, target := range []string{"out/", "out.jsonl"} { // the second becomes a folder of that name
 		calm := local(t.TempDir())
@@ -42,7 +42,7 @@ func TestReadersTrustManifests(t *testing.T) {
 		old, _ := readResult(t, folder)
 		after.finish(t, calm, in, 2, 64)
 		fresh, _ := readResult(t, folder)
-		if len(old) != 6000 || len(fresh) != 8000 {
+		if len(old) != 24_000 || len(fresh) != 32_000 {
 			t.Fatalf("%s: %d and %d rows", target, len(old), len(fresh))
 		}
 		for _, point := range points {

@@ -136,9 +136,12 @@ func crashPoints(t *testing.T) (resuming, others []string) {
 			t.Fatal(err)
 		}
 		for _, m := range regexp.MustCompile(`\tcrashpoint\("([^"]+)"\)`).FindAllStringSubmatch(string(raw), -1) {
-			if strings.HasPrefix(m[1], "log ") || m[1] == "run resumed" {
+			switch {
+			case m[1] == "run resumed":
+				resuming = slices.Insert(resuming, 0, m[1])
+			case strings.HasPrefix(m[1], "log "):
 				resuming = append(resuming, m[1])
-			} else {
+			default:
 				others = append(others, m[1])
 			}
 		}
@@ -189,7 +192,7 @@ func crashMatrix(t *testing.T, place func(t *testing.T) crashPlace) {
 			for round := range rounds {
 				c.disturb(t, place(t), make([]string, 2+c.random.IntN(2))...)
 				for k, point := range points {
-					if (i+k+round)%every > 0 && !(point == "old parts removed" && p.before != "") {
+					if (i+k+round)%every > 0 && !(point == "old parts removed" && p.before != "" || point == "dead letters durable" && p.dead) {
 						continue
 					}
 					switch {

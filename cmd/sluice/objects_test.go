@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,9 +37,17 @@ func TestResultsOnObjectStores(t *testing.T) {
 	want := numbersOut(0, 6)
 	for i, name := range []string{"out/", "one.jsonl"} {
 		target := fmt.Sprintf("s3://%s/%s", bucket, name)
-		args := []string{"--quiet", "--to", "jsonl", "--on-error", "dead-letter", "--commit-every", "5ms", "--part-size", "200kB", "--parallel", "2", numbersPlan + target}
-		if !killedAt(t, dir, stateOf(folder, name), 2, 0, args) { // the rows of the first segment are committed before the second is written
-			t.Fatal("it ended before it could be killed")
+		args := []string{"--quiet", "--to", "jsonl", "--on-error", "dead-letter", "--commit-every", "5ms", "--part-size", "200kB", "--parallel", "1", "--memory", "32MiB",
+			numbersPlan + target}
+		for try := 0; !killedAt(t, dir, stateOf(folder, name), 2, 0, args); try++ { // the rows of the first segment are committed before the second is written
+			if try == 30 {
+				t.Fatal("it always ended before it could be killed")
+			}
+			for _, left := range []string{filepath.Join(folder, name), stateOf(folder, name)} {
+				if err := os.RemoveAll(left); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 		stdout, stderr, _ := run3(t, dir, "runs", target)
 		id, _, _ := strings.Cut(strings.Split(stdout, "\n")[1], " ")

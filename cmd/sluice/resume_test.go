@@ -41,13 +41,34 @@ func numbersOut(first, files int) (out []string) {
 
 const numbersPlan = "in/*.jsonl | with q = int(t) | drop t | "
 
-// resumable runs a command until one of its attempts was killed with rows committed, and fails if that never happens.
+// resumable runs a command until one of its attempts was killed with rows committed, and fails if that never happens. After one that was
+// too fast the result is put back as it was before.
 func resumable(t *testing.T, dir, target string, args ...string) (run string) {
 	t.Helper()
-	args = append([]string{"--quiet", "--to", "jsonl", "--on-error", "dead-letter", "--commit-every", "5ms", "--part-size", "200kB", "--parallel", "2"}, args...)
-	for range 20 {
+	args = append([]string{"--quiet", "--to", "jsonl", "--on-error", "dead-letter", "--commit-every", "5ms", "--part-size", "200kB", "--parallel", "1",
+		"--memory", "32MiB"}, args...)
+	places := map[string]string{filepath.Join(dir, target): t.TempDir(), stateOf(dir, target): t.TempDir()}
+	for at, kept := range places {
+		if st, err := os.Stat(at); err == nil && st.IsDir() {
+			if err := os.CopyFS(kept, os.DirFS(at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 30 {
 		if !killed(t, dir, target, 0, args) {
-			t.Fatalf("%q ended before it could be killed", args)
+			for at, kept := range places {
+				if err := os.RemoveAll(at); err != nil {
+					t.Fatal(err)
+				}
+				if left, err := os.ReadDir(kept); err != nil || len(left) == 0 {
+					continue
+				}
+				if err := os.CopyFS(at, os.DirFS(kept)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			continue
 		}
 		stdout, _, _ := run3(t, dir, "runs", target)
 		for line := range strings.Lines(stdout) {

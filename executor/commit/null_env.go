@@ -4,8 +4,10 @@ package commit
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -14,10 +16,31 @@ import (
 )
 
 // Programs built with the tag sluicebench keep the state of runs (log, manifests, lock) in memory, and make nothing of it durable, if
-// SLUICE_NULL_STATE is set: benchmarks measure what the state costs by leaving it out.
+// SLUICE_NULL_STATE is set: benchmarks measure what the state costs by leaving it out. With SLUICE_CPUPROFILE they write a profile up to the
+// end of the run to that file.
 func init() {
+	if name := os.Getenv("SLUICE_CPUPROFILE"); name != "" {
+		profile(name)
+	}
 	if os.Getenv("SLUICE_NULL_STATE") != "" {
 		stateOf = func(dataset.Storage) dataset.Storage { return &nullStorage{objects: map[string][]byte{}} }
+	}
+}
+
+func profile(name string) {
+	f, err := os.Create(name)
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "SLUICE_CPUPROFILE: %v\n", err)
+		os.Exit(2)
+	}
+	crashpoint = func(at string) {
+		if at == "run marked" {
+			pprof.StopCPUProfile()
+			_ = f.Close() // a profile that is not whole cannot be read
+		}
 	}
 }
 

@@ -47,6 +47,9 @@ func TestReadersTrustManifests(t *testing.T) {
 		}
 		for _, point := range points {
 			for _, first := range []bool{true, false} {
+				if first && point != "parts published" && point != "manifest created" {
+					continue // nothing is visible before, and everything behind
+				}
 				at := local(t.TempDir())
 				if !first {
 					before.finish(t, at, in, 2, 64)

@@ -16,21 +16,37 @@ type Pipeline struct {
 	Warnings []string
 }
 
-// Pos is a place: a byte of a pipeline string, or, if Line is not zero, a line of a job file.
+// Pos is a place: a byte of a pipeline string, or, if Line is not zero, a line and column of a job file, both from 1. Column 0 means that only
+// the line is known.
 type Pos struct {
 	Offset int
 	Line   int
+	Column int
+
+	// text says that the place is within text on one line of a job file, where bytes are columns.
+	text bool
 }
 
 func (p Pos) String() string {
-	if p.Line > 0 {
+	switch {
+	case p.Column > 0:
+		return fmt.Sprintf("line %d, column %d", p.Line, p.Column)
+	case p.Line > 0:
 		return fmt.Sprintf("line %d", p.Line)
 	}
 	return fmt.Sprintf("at byte %d", p.Offset)
 }
 
-// plus is the place n bytes further; lines stay.
-func (p Pos) plus(n int) Pos { return Pos{p.Offset + n, p.Line} }
+// plus is the place n bytes further. In a job file it stays where it is, unless it is within text on one line.
+func (p Pos) plus(n int) Pos {
+	if p.Line == 0 || p.text {
+		p.Offset += n
+	}
+	if p.text {
+		p.Column += n
+	}
+	return p
+}
 
 // Source is where rows come from.
 type Source struct {

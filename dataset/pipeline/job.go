@@ -95,7 +95,23 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-func at(n *yaml.Node) Pos { return Pos{Line: max(1, n.Line)} }
+func at(n *yaml.Node) Pos { return Pos{Line: max(1, n.Line), Column: max(1, n.Column)} }
+
+// inside is the place of the text of a node, whose value became text when placeholders were filled.
+func inside(n *yaml.Node, text string) Pos {
+	pos := at(n)
+	if n.Kind != yaml.ScalarNode || text != n.Value || strings.Contains(text, "\n") {
+		return pos
+	}
+	switch {
+	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && !strings.ContainsAny(text, "'\"\\"):
+		pos.Column++
+		pos.text = true
+	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0:
+		pos.text = true
+	}
+	return pos
+}
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
@@ -184,16 +200,33 @@ func (l *loader) source(p *Pipeline, n *yaml.Node) error {
 		return usage(at(paths), "the list of paths is empty")
 	}
 	for _, x := range list {
-		text, err := l.word(x, "a path")
+		text, own, err := l.path(x)
 		if err != nil {
 			return err
 		}
 		if text == "" {
 			return usage(at(x), "the path is empty")
 		}
-		p.addPath(Path{Text: text, Literal: literal, Pos: at(x)})
+		p.addPath(Path{Text: text, Literal: literal || own, Pos: at(x)})
 	}
 	return nil
+}
+
+// path reads one path of a list: text, or {path: …, literal: true}.
+func (l *loader) path(n *yaml.Node) (text string, literal bool, err error) {
+	if n.Kind != yaml.MappingNode || flowPlaceholder(n) != "" && n.Content[0].Value != "path" {
+		text, err = l.word(n, "a path")
+		return text, false, err
+	}
+	m, err := l.mapping(n, "a path", []string{"path", "literal"})
+	if err != nil {
+		return "", false, err
+	}
+	if literal, err = l.flag(m["literal"], "literal"); err != nil {
+		return "", false, err
+	}
+	text, err = l.word(m["path"], "a path")
+	return text, literal, err
 }
 
 func (l *loader) sink(p *Pipeline, n *yaml.Node) error {
@@ -281,8 +314,9 @@ func (l *loader) args(s *Step, n *yaml.Node) (err error) {
 		s.Args, err = l.items(n)
 		return err
 	}
-	s.Args, err = l.word(n, s.Name)
-	s.Args = strings.TrimSpace(s.Args)
+	text, err := l.word(n, s.Name)
+	s.Args = strings.TrimSpace(text)
+	s.ArgsPos = inside(n, text).plus(strings.Index(text, s.Args))
 	return err
 }
 

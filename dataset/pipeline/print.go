@@ -81,9 +81,13 @@ func plainPath(s string) bool {
 	return err == nil && len(words) == 1 && words[0].Text == s
 }
 
+// writeOptions writes options; of those that are there in both forms, the text.
 func writeOptions(b *strings.Builder, options []Option, params map[string]any) {
 	for _, o := range options {
 		fmt.Fprintf(b, " %s=%s", o.Name, o.Value)
+	}
+	if len(options) > 0 {
+		return
 	}
 	for _, k := range slices.Sorted(maps.Keys(params)) {
 		fmt.Fprintf(b, " %s=%s", k, paramText(params[k]))

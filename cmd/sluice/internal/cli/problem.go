@@ -28,6 +28,9 @@ func (a *app) finish(err error) int {
 	if _, ok := errors.AsType[*dataset.UsageError](err); ok {
 		return exitUsage
 	}
+	if _, ok := errors.AsType[*troubleError](err); ok {
+		return exitUsage
+	}
 	return exitFailed
 }
 

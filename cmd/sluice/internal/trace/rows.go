@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice/dataset"
@@ -73,6 +74,26 @@ func (g *gathered) record() (arrow.RecordBatch, error) {
 		return nil, nil
 	}
 	return block.MergeRecords(memory.DefaultAllocator, g.recs)
+}
+
+// Source gives the first n values of one column as a source of that column alone, until release is called. Position tells which of them a row
+// of a result comes from.
+func (r *Rows) Source(column string, n int) (src dataset.Source, release func()) {
+	at := r.Schema.FieldIndices(column)[0]
+	col := array.NewSlice(r.Record.Column(at), 0, int64(n))
+	defer col.Release()
+	schema := arrow.NewSchema([]arrow.Field{r.Schema.Field(at)}, nil)
+	part := &Rows{Schema: schema, Record: block.FromColumns(schema, []arrow.Array{col}, n), Labels: r.Labels[:n]}
+	return &sample{part}, part.release
+}
+
+// Position is the row of a Source that row i of a block comes from, or -1.
+func Position(b *block.Block, i int) int {
+	file, position, _ := b.Identity().Origin(i)
+	if file == nil || file.Path != samplePath {
+		return -1
+	}
+	return int(position) - 1 //nolint:gosec // rows of a sample
 }
 
 // sample is a source of rows that are there already. Row i is at position i+1.

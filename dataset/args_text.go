@@ -278,3 +278,18 @@ func QuoteWord(s string) string {
 	}
 	return s
 }
+
+// ArgsUsed lists the names of the options that a text gives, as far as it can be read: it may end within a word.
+func ArgsUsed(text string) map[string]bool {
+	used := map[string]bool{}
+	for at := 0; ; {
+		w, err := nextWord(text, at)
+		if err != nil || w.Text == "" {
+			return used
+		}
+		if key, _, ok := w.Option(); ok {
+			used[key] = true
+		}
+		at = w.End()
+	}
+}

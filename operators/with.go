@@ -59,8 +59,8 @@ func parseWith(text string) (any, error) {
 
 // ArgsText implements dataset.ArgsTexter.
 func (p WithParams) ArgsText() string {
-	name := p.Column
-	if strings.ContainsAny(name, "= \t\n\r\"'`") {
+	name := dataset.QuoteWord(p.Column)
+	if strings.Contains(name, "=") && name == p.Column {
 		name = dataset.Quote(name)
 	}
 	return name + " = " + p.Expr

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"reflect"
+	"unicode/utf8"
 
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -23,8 +24,8 @@ type Pos struct {
 	Line   int
 	Column int
 
-	// text says that the place is within text on one line of a job file, where bytes are columns.
-	text bool
+	// text is what follows the place on its line, where that is known of a job file.
+	text string
 }
 
 func (p Pos) String() string {
@@ -39,11 +40,12 @@ func (p Pos) String() string {
 
 // plus is the place n bytes further. In a job file it stays where it is, unless it is within text on one line.
 func (p Pos) plus(n int) Pos {
-	if p.Line == 0 || p.text {
+	if p.Line == 0 {
 		p.Offset += n
 	}
-	if p.text {
-		p.Column += n
+	if n > 0 && n <= len(p.text) {
+		p.Column += utf8.RuneCountInString(p.text[:n])
+		p.text = p.text[n:]
 	}
 	return p
 }

@@ -106,9 +106,9 @@ func inside(n *yaml.Node, text string) Pos {
 	switch {
 	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && !strings.ContainsAny(text, "'\"\\"):
 		pos.Column++
-		pos.text = true
+		pos.text = text
 	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0:
-		pos.text = true
+		pos.text = text
 	}
 	return pos
 }

@@ -40,8 +40,8 @@ sink: {path: out/, to: parquet, null: [a, "b c"]}
 	if !p.Equal(want) {
 		t.Errorf("got  %+v\nwant %+v", p.bare(), want.bare())
 	}
-	const text = `in/2026-01-01/*.csv + b.csv from="csv" delim=; | decode | decode | where id > 1 or text == "a|b" | ` +
-		`select id, text, "a,b" | limit 5 | resize mode=fit size=224x224 | out/ to="parquet" null=a,"b c"`
+	const text = `in/2026-01-01/*.csv + b.csv from=csv delim=; | decode | decode | where id > 1 or text == "a|b" | ` +
+		`select id, text, "a,b" | limit 5 | resize mode=fit size=224x224 | out/ to=parquet null=a,"b c"`
 	if p.String() != text {
 		t.Errorf("prints as\n%s\nwant\n%s", p.String(), text)
 	}

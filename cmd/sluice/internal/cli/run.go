@@ -69,6 +69,7 @@ func (a *app) parseJob(name string) parser {
 		if err != nil {
 			return nil, err
 		}
+		a.jobText = string(data)
 		return pipeline.LoadJob(data, values)
 	}
 }
@@ -185,6 +186,7 @@ func (j *job) run(ctx context.Context) error {
 			return err
 		}
 		sink, show = nil, newTable(schema, j.Stdout)
+		j.settings.Options.Ordered = true // as everything else on standard output
 	} else if sink == nil {
 		var err error
 		if sink, err = j.env.Stdout(); err != nil {

@@ -98,7 +98,7 @@ func (p *tracePrinter) sentence(t *trace.Trace, s, before *trace.Stage) string {
 			text += ", which are all"
 		}
 		if s.Rows.Len() > p.shown {
-			text += fmt.Sprintf(", as fewer gave no row at the end; the first %s", count(int64(p.shown)))
+			text += fmt.Sprintf(": the first %s gave no row at the end", count(int64(p.shown)))
 		}
 		return text
 	}

@@ -37,6 +37,8 @@ func TestLint(t *testing.T) {
 		{"memory-short", "photos/*.jpg | out/", "", nil},
 		{"target-in-source", "in/*.jsonl | in/out.jsonl", "in/out.jsonl is within what the source in/*.jsonl reads", nil},
 		{"target-in-source", "in/ | in/sub/", "in/sub/ is within what the source in/ reads", nil},
+		{"target-in-source", "in/**/*.jsonl | in/sub/ to=jsonl", "in/sub/ is within what the source in/**/*.jsonl reads", nil},
+		{"target-in-source", "in/**/*.jsonl | in/sub/", "", nil}, // the result is Parquet
 		{"target-in-source", "in/*.jsonl | out/", "", nil},
 		{"pattern", "in/**.jsonl | out/", "in/**.jsonl: **.jsonl does not look into folders", nil},
 		{"pattern", "in/**/*.jsonl | out/", "", nil},

@@ -21,7 +21,7 @@ func (e Env) Canonical(ctx context.Context, p *Pipeline) (*Pipeline, error) {
 		if err != nil {
 			return nil, err
 		}
-		if out.Source.Options, out.Source.Params, err = canonicalOptions(def.Name, def.Zero, p.Source.Options, p.Source.Params, p.Source.Pos); err != nil {
+		if out.Source.Options, out.Source.Params, err = canonicalOptions(def.Name, def.Zero, p.Source.Options, p.Source.Params, p.Source.places, p.Source.Pos); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +46,7 @@ func (e Env) Canonical(ctx context.Context, p *Pipeline) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	sink.Options, sink.Params, err = canonicalOptions(def.Name, def.Zero, p.Sink.Options, p.Sink.Params, p.Sink.Pos)
+	sink.Options, sink.Params, err = canonicalOptions(def.Name, def.Zero, p.Sink.Options, p.Sink.Params, p.Sink.places, p.Sink.Pos)
 	return out, err
 }
 
@@ -78,8 +78,8 @@ func (e Env) canonicalStep(s *Step) (Step, error) {
 }
 
 // canonicalOptions gives the options that differ from the defaults in both forms.
-func canonicalOptions(what string, zero func() any, options []Option, params map[string]any, pos Pos) ([]Option, map[string]any, error) {
-	filled, err := fill(what, zero, options, params, pos)
+func canonicalOptions(what string, zero func() any, options []Option, params map[string]any, at places, pos Pos) ([]Option, map[string]any, error) {
+	filled, err := fill(what, zero, options, params, at, pos)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,11 +93,11 @@ func canonicalOptions(what string, zero func() any, options []Option, params map
 		opts = append(opts, Option{Name: t.Name, Value: t.Text, Pos: pos})
 		named[t.Name] = t.Any
 	}
-	byText, err := fill(what, zero, opts, nil, pos)
+	byText, err := fill(what, zero, opts, nil, nil, pos)
 	if err != nil || !sameParams(filled, byText) {
 		return nil, nil, usage(pos, "%s: the options cannot be written as a pipeline string", what)
 	}
-	byName, err := fill(what, zero, nil, named, pos)
+	byName, err := fill(what, zero, nil, named, nil, pos)
 	if err != nil || !sameParams(filled, byName) {
 		return nil, nil, usage(pos, "%s: the options cannot be written as a job file", what)
 	}

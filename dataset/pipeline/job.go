@@ -95,24 +95,6 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-func at(n *yaml.Node) Pos { return Pos{Line: max(1, n.Line), Column: max(1, n.Column)} }
-
-// inside is the place of the text of a node, whose value became text when placeholders were filled.
-func inside(n *yaml.Node, text string) Pos {
-	pos := at(n)
-	if n.Kind != yaml.ScalarNode || text != n.Value || strings.Contains(text, "\n") {
-		return pos
-	}
-	switch {
-	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && !strings.ContainsAny(text, "'\"\\"):
-		pos.Column++
-		pos.text = text
-	case n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0:
-		pos.text = text
-	}
-	return pos
-}
-
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // loader carries the placeholders through one job file.
@@ -188,6 +170,7 @@ func (l *loader) source(p *Pipeline, n *yaml.Node) error {
 		if p.Source.From, err = l.word(m["from"], "from"); err != nil {
 			return err
 		}
+		p.Source.places = placesOf(n)
 		if p.Source.Params, err = l.params(m, "path", "literal", "from"); err != nil {
 			return err
 		}
@@ -251,6 +234,7 @@ func (l *loader) sink(p *Pipeline, n *yaml.Node) error {
 		if s.To, err = l.word(m["to"], "to"); err != nil {
 			return err
 		}
+		s.places = placesOf(n)
 		s.Params, err = l.params(m, "path", "literal", "to")
 	}
 	if err == nil && s.Path == "" {
@@ -308,6 +292,7 @@ func (l *loader) args(s *Step, n *yaml.Node) (err error) {
 		if err != nil {
 			return err
 		}
+		s.places = placesOf(n)
 		s.Params, err = l.params(m)
 		return err
 	case n.Kind == yaml.SequenceNode:

@@ -37,7 +37,7 @@ A Go program is one way: it does the same through the Go API, and can be compile
 }
 
 // format prints a pipeline in another form.
-func (a *app) format(ctx context.Context, arg string) error {
+func (a *app) format(ctx context.Context, arg string) (err error) {
 	parse, to := a.parseText(arg), formJob
 	if isJob(arg) {
 		parse, to = a.parseJob(arg), formText

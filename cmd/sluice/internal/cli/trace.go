@@ -71,7 +71,7 @@ func (p *tracePrinter) stage(ctx context.Context, t *trace.Trace, i int, s *trac
 	if i > 0 {
 		name, before = p.parsed.Steps[i-1].String(), t.Stages[i-1]
 	}
-	text := p.heading(name) + "\n" + dim(p.Stdout, p.sentence(t, s, before)) + "\n"
+	text := p.heading(name) + "\n" + dim(p.Stdout, p.wrapped(p.sentence(t, s, before))) + "\n"
 	if _, err := fmt.Fprint(p.Stdout, text); err != nil {
 		return err
 	}
@@ -80,9 +80,12 @@ func (p *tracePrinter) stage(ctx context.Context, t *trace.Trace, i int, s *trac
 			return err
 		}
 	}
-	_, err := fmt.Fprint(p.Stdout, p.lost(s)+"\n")
+	_, err := fmt.Fprint(p.Stdout, p.wrapped(p.lost(s))+"\n")
 	return err
 }
+
+// wrapped breaks lines between words, as a terminal would not.
+func (p *tracePrinter) wrapped(text string) string { return wrap(text, outputWidth(p.Stdout)) }
 
 // heading is the line above a step.
 func (p *tracePrinter) heading(name string) string {

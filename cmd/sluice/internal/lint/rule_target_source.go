@@ -30,11 +30,7 @@ func targetInSource(_ context.Context, j *Job) (out []Finding, err error) {
 	}
 	written := target
 	if strings.HasSuffix(sink.Path, "/") {
-		ext := ".parquet"
-		if len(j.Parsed.Source.Paths) > 0 {
-			ext = filepath.Ext(j.Parsed.Source.Paths[0].Text)
-		}
-		written = filepath.Join(target, "part-0"+ext)
+		written = filepath.Join(target, "part-0."+j.Built.Writer)
 	}
 	for _, p := range j.Parsed.Source.Paths {
 		if p.Text == "-" && !p.Literal || strings.Contains(p.Text, "://") {

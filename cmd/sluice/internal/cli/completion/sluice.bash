@@ -5,8 +5,11 @@ _sluice() {
   # What is behind the cursor is no part of the word. Readline gives only the whole line.
   local before=${COMP_LINE:0:COMP_POINT}
   COMPREPLY=($("${COMP_WORDS[0]}" __words bash "$COMP_TYPE" "$before" "${words[@]}" 2>/dev/null))
-  [[ ${#COMPREPLY[@]} -gt 0 && ${COMPREPLY[0]} == *[=/' '] ]] && compopt -o nospace
-  [[ ${#COMPREPLY[@]} -gt 0 ]] && compopt -o nospace -o nosort 2>/dev/null
+  # A pipeline goes on behind what was completed; other words end there.
+  if [[ ${COMP_WORDS[COMP_CWORD]} == [\'\"]* ]]; then
+    compopt -o nospace
+    compopt -o nosort 2>/dev/null
+  fi
   return 0
 }
 complete -o bashdefault -o default -F _sluice sluice

@@ -11,7 +11,12 @@ _sluice() {
     _files
     return
   fi
-  compadd -S '' -l -d showns -- "${fulls[@]}"
+  # A pipeline goes on behind what was completed; other words end there.
+  if [[ ${words[CURRENT]} == [\'\"]* ]]; then
+    compadd -S '' -l -d showns -- "${fulls[@]}"
+  else
+    compadd -l -d showns -- "${fulls[@]}"
+  fi
 }
 if [ "${funcstack[1]}" = "_sluice" ]; then
   _sluice "$@"

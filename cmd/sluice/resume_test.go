@@ -269,3 +269,14 @@ func TestOptionsThatAreNoPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestAtLeastOnce: explain says of a result that cannot commit that rows may come twice.
+func TestAtLeastOnce(t *testing.T) {
+	dir := events(t, 5)
+	for sink, want := range map[string]bool{"-": true, "out/": false, "out.parquet": false} {
+		stdout, stderr, code := run3(t, dir, "explain", "events.jsonl | where id > 1 | "+sink)
+		if code != 0 || strings.Contains(stdout, "cannot commit: rows arrive at least once") != want {
+			t.Errorf("explain to %s: code %d, %s%s", sink, code, stdout, stderr)
+		}
+	}
+}

@@ -21,6 +21,8 @@ type Config struct {
 	Logger      *slog.Logger
 	// Watch, if set, is called once for each run with a function that fills a snapshot; see Watcher.
 	Watch func(Watcher)
+	// Slow, if set, is told of blocks and calls that took unusually long, on the goroutine that computed them; it must not wait.
+	Slow func(SlowBlock)
 }
 
 // minMemory is the least budget that any plan can run with.

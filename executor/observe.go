@@ -117,6 +117,7 @@ func (w *worker) took(t *task, mark time.Duration) time.Duration {
 	now := w.mark(t)
 	if w.async.wake == nil {
 		w.stage.count.took.add(int64(now - mark))
+		w.slow(now - mark)
 	}
 	return now
 }
@@ -127,6 +128,7 @@ func (s *readState) next(ctx context.Context, rd dataset.Reader) (*block.Block, 
 	mark := s.worker.mark(t)
 	b, err := rd.Next(ctx)
 	if err == nil {
+		s.worker.note(b)
 		s.worker.took(t, mark)
 	}
 	return b, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"sync/atomic"
 
@@ -12,15 +13,21 @@ import (
 
 // seeFlags say what is shown of a run.
 type seeFlags struct {
-	events string
-	stats  bool
-	set    *pflag.FlagSet
+	events  string
+	stats   bool
+	otlp    string
+	report  string
+	metrics metricsFlags
+	set     *pflag.FlagSet
 }
 
 func (f *seeFlags) register(fs *pflag.FlagSet) {
 	f.set = fs
 	fs.BoolVar(&f.stats, "stats", false, "print a table of the stages at the end (on a terminal it is printed after runs of 2s)")
 	fs.StringVar(&f.events, "events", "", "write what happens as JSON lines: json for standard error, instead of all text there, or `json:FILE`")
+	fs.StringVar(&f.report, "report", "", "write a page about the run to `FILE`.html: plan, rates and memory over time, waits, failed rows")
+	f.metrics.register(fs)
+	fs.StringVar(&f.otlp, "otlp", "", "send a trace of the run to an OTLP receiver, such as http://127.0.0.1:4318 (`URL`)")
 }
 
 // statsGiven says whether --stats was set, to whatever value.
@@ -42,8 +49,18 @@ func (a *app) say(text string) {
 	noDisplay{a.Stderr}.say(text)
 }
 
-// watch starts everything that looks at the run; stop ends it with the report of the run.
-func (j *job) watch(sink dataset.Sink) (live display, stop func(*dataset.Report)) {
+// observer looks at a run from its beginning to its end.
+type observer interface {
+	// end is told what the run did and how it ended. It waits for everything that the observer has started.
+	end(r *dataset.Report, err error)
+}
+
+// watch starts everything that looks at the run; stop ends it with the report of the run and the error that it ended with.
+func (j *job) watch(ctx context.Context, sink dataset.Sink) (live display, stop func(*dataset.Report, error), err error) {
+	observers, err := j.observers(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	live = j.display(sink)
 	j.shown.Store(&live)
 	j.events.start(j)
@@ -54,13 +71,38 @@ func (j *job) watch(sink dataset.Sink) (live display, stop func(*dataset.Report)
 		}
 	})
 	status := j.watchStatus()
-	return live, func(r *dataset.Report) {
+	return live, func(r *dataset.Report, err error) {
 		stalled.stop()
 		status()
 		live.stop()
 		j.shown.Store(nil)
 		j.events.end(r)
+		for _, o := range observers {
+			o.end(r, err)
+		}
+	}, nil
+}
+
+// observers starts those that flags ask for. What cannot be started is a mistake of usage, found before the run begins.
+func (j *job) observers(ctx context.Context) (out []observer, err error) {
+	see := &j.flags.see
+	for _, start := range []struct {
+		wanted bool
+		start  func(context.Context) (observer, error)
+	}{{see.metrics.given(), j.serveMetrics}, {see.otlp != "", j.traceRun}, {see.report != "", j.recordRun}} {
+		if !start.wanted {
+			continue
+		}
+		o, err := start.start(ctx)
+		if err != nil {
+			for _, o := range out {
+				o.end(&dataset.Report{}, err)
+			}
+			return nil, err
+		}
+		out = append(out, o)
 	}
+	return out, nil
 }
 
 // display chooses how progress is shown: not at all where rows are printed to the same terminal.

@@ -6,6 +6,7 @@ PY        := .venv/bin/python
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS   := -X main.version=$(VERSION)
 FUZZTIME  ?= 60s
+SOAK      ?= 20m
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
@@ -56,6 +57,12 @@ test-objects: need-go ## object stores against a real S3 server with injected fa
 	GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
 	$(GO) test -tags objects -timeout 20m ./connectors/object
 
+test-browser: need-go ## open the page of --report in a real headless browser (finds or installs one)
+	SLUICE_BROWSER=$$(sh hack/browser.sh) $(GO) test -count=1 -tags browser -run TestReportInABrowser ./cmd/sluice
+
+soak: need-test ## run for SOAK (default 20m) under the race detector with display and metrics on, and look for leaks
+	CGO_ENABLED=1 SLUICE_SOAK=$(SOAK) $(GO) test -count=1 -race -tags soak -run TestSoak -timeout 0 -v ./cmd/sluice
+
 fuzz: need-go ## run every fuzz target for FUZZTIME (default 60s) each
 	@sh hack/fuzz.sh $(FUZZTIME)
 
@@ -77,4 +84,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects test-browser soak fuzz bench bench-peers lint fmt check clean

@@ -59,7 +59,7 @@ type metricsServer struct {
 	wg  sync.WaitGroup
 }
 
-func (j *job) serveMetrics(ctx context.Context) (observer, error) {
+func (j *job) serveMetrics(ctx context.Context, _ dataset.Sink) (observer, error) {
 	f := &j.flags.see.metrics
 	if err := f.check(); err != nil {
 		return nil, err

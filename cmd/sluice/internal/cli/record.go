@@ -31,7 +31,7 @@ type recorder struct {
 }
 
 // recordRun begins to record. That the page cannot be written is found before the run.
-func (j *job) recordRun(ctx context.Context) (observer, error) {
+func (j *job) recordRun(ctx context.Context, sink dataset.Sink) (observer, error) {
 	name, err := filepath.Abs(j.flags.see.report)
 	if err != nil {
 		return nil, dataset.Usagef("--report: %w", err)
@@ -44,7 +44,7 @@ func (j *job) recordRun(ctx context.Context) (observer, error) {
 		return nil, dataset.Usagef("--report: %w", err)
 	}
 	_, _ = probe.Close(), os.Remove(probe.Name())
-	plan, err := j.session.Describe(ctx, j.built.Output())
+	plan, err := j.session.Describe(ctx, j.built.Dataset.To(sink))
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (t *tracer) slow(b executor.SlowBlock) {
 	}
 }
 
-func (j *job) traceRun(ctx context.Context) (observer, error) {
+func (j *job) traceRun(ctx context.Context, _ dataset.Sink) (observer, error) {
 	t, err := spans.Start(ctx, spans.Config{Endpoint: j.flags.see.otlp, Version: j.Version, Command: j.settings.Options.Command, Traceparent: os.Getenv("TRACEPARENT")})
 	if err != nil {
 		return nil, err

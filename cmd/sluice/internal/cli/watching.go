@@ -57,7 +57,7 @@ type observer interface {
 
 // watch starts everything that looks at the run; stop ends it with the report of the run and the error that it ended with.
 func (j *job) watch(ctx context.Context, sink dataset.Sink) (live display, stop func(*dataset.Report, error), err error) {
-	observers, err := j.observers(ctx)
+	observers, err := j.observers(ctx, sink)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,16 +84,16 @@ func (j *job) watch(ctx context.Context, sink dataset.Sink) (live display, stop 
 }
 
 // observers starts those that flags ask for. What cannot be started is a mistake of usage, found before the run begins.
-func (j *job) observers(ctx context.Context) (out []observer, err error) {
+func (j *job) observers(ctx context.Context, sink dataset.Sink) (out []observer, err error) {
 	see := &j.flags.see
 	for _, start := range []struct {
 		wanted bool
-		start  func(context.Context) (observer, error)
+		start  func(context.Context, dataset.Sink) (observer, error)
 	}{{see.metrics.given(), j.serveMetrics}, {see.otlp != "", j.traceRun}, {see.report != "", j.recordRun}} {
 		if !start.wanted {
 			continue
 		}
-		o, err := start.start(ctx)
+		o, err := start.start(ctx, sink)
 		if err != nil {
 			for _, o := range out {
 				o.end(&dataset.Report{}, err)

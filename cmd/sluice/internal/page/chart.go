@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -40,8 +41,8 @@ type chart struct {
 }
 
 type line struct {
-	Name, Colour, Points string
-	Last                 string
+	Name, Points, Last string
+	Colour             template.CSS
 }
 
 type tick struct {
@@ -141,7 +142,7 @@ func (d *Data) draw(title string, all []series, limit int64, format func(float64
 		for j, v := range s.of {
 			fmt.Fprintf(&points, "%.1f,%.1f ", marginLeft+plotWidth*float64(d.Samples[j].At)/float64(long), height(min(v, top)))
 		}
-		c.Lines = append(c.Lines, line{s.name, fmt.Sprintf("var(--c%d)", min(i, lastColour)), strings.TrimSpace(points.String()), "at most " + format(slices.Max(s.of))})
+		c.Lines = append(c.Lines, line{Name: s.name, Colour: colour(i), Points: strings.TrimSpace(points.String()), Last: "at most " + format(slices.Max(s.of))})
 	}
 	for i := range gridLines + 1 {
 		v := top * float64(i) / gridLines
@@ -152,6 +153,11 @@ func (d *Data) draw(title string, all []series, limit int64, format func(float64
 		c.Limit = &tick{height(float64(limit)), "budget"}
 	}
 	return c
+}
+
+// colour is the colour of series i; the style of the page says what it looks like.
+func colour(i int) template.CSS {
+	return template.CSS(fmt.Sprintf("var(--c%d)", min(i, lastColour))) //nolint:gosec // a number
 }
 
 // nice is the next number from v on that divides into round steps.

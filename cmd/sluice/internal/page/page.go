@@ -67,7 +67,10 @@ type view struct {
 type fact struct{ Name, Value string }
 
 // legend is a colour and what it stands for.
-type legend struct{ Name, Colour string }
+type legend struct {
+	Name   string
+	Colour template.CSS
+}
 
 func (d *Data) view() *view {
 	r := &d.Report

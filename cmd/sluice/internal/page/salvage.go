@@ -86,10 +86,10 @@ func filledPNG(data []byte, cfg image.Config) ([]byte, error) {
 		}
 	}
 	z, err := zlib.NewReader(&packed)
-	if err != nil {
+	if err != nil || out.Len() < 33 { // signature and header
 		return nil, errBroken
 	}
-	most := 8*int64(cfg.Width)*int64(cfg.Height) + 9*int64(cfg.Height) + 64 // 16 bits in four channels, a filter byte a row, interlacing
+	most := pngBytes(out.Bytes(), cfg)
 	pixels, _ := io.ReadAll(io.LimitReader(z, most))
 	if len(pixels) == 0 {
 		return nil, errBroken
@@ -105,6 +105,24 @@ func filledPNG(data []byte, cfg image.Config) ([]byte, error) {
 	chunk(&out, "IDAT", again.Bytes())
 	chunk(&out, "IEND", nil)
 	return out.Bytes(), nil
+}
+
+// pngBytes is how many bytes the pixels of a PNG file take before they are compressed: rows of its seven passes, or of one, each with a byte for its filter.
+func pngBytes(head []byte, cfg image.Config) (sum int64) {
+	const depthAt, kindAt, interlacedAt = 24, 25, 28
+	channels := map[byte]int64{2: 3, 4: 2, 6: 4}[head[kindAt]]
+	bits := max(channels, 1) * int64(head[depthAt])
+	passes := [][4]int{{0, 0, 1, 1}} // first column and row, and their steps
+	if head[interlacedAt] == 1 {
+		passes = [][4]int{{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}}
+	}
+	for _, p := range passes {
+		w, h := int64(cfg.Width-p[0]+p[2]-1)/int64(p[2]), int64(cfg.Height-p[1]+p[3]-1)/int64(p[3])
+		if w > 0 && h > 0 {
+			sum += h * (1 + (w*bits+7)/8)
+		}
+	}
+	return sum
 }
 
 // chunk writes a chunk of a PNG file.

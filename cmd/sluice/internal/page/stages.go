@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"maps"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ type stageView struct {
 // part is a stretch of a bar, in percent of the longest.
 type part struct {
 	Name   string
-	Colour string
+	Colour template.CSS
 	Left   float64
 	Width  float64
 	Text   string
@@ -45,10 +46,10 @@ func stageViews(r *dataset.Report) (out []stageView, reasons []legend) {
 		}
 		longest = max(longest, total)
 	}
-	colours := map[string]string{working: "var(--c0)"}
+	colours := map[string]template.CSS{working: colour(0)}
 	reasons = append(reasons, legend{working, colours[working]})
 	for n, reason := range slices.SortedFunc(maps.Keys(seen), func(a, b string) int { return cmp.Or(cmp.Compare(seen[b], seen[a]), cmp.Compare(a, b)) }) {
-		colours[reason] = fmt.Sprintf("var(--c%d)", min(n+1, lastColour))
+		colours[reason] = colour(n + 1)
 		reasons = append(reasons, legend{words(reason), colours[reason]})
 	}
 	for i := range r.Stages {
@@ -60,7 +61,7 @@ func stageViews(r *dataset.Report) (out []stageView, reasons []legend) {
 	return out, reasons
 }
 
-func bar(s *dataset.StageReport, longest time.Duration, colours map[string]string) (out []part) {
+func bar(s *dataset.StageReport, longest time.Duration, colours map[string]template.CSS) (out []part) {
 	left := 0.0
 	add := func(reason, name string, d time.Duration) {
 		width := 100 * float64(d) / float64(longest)

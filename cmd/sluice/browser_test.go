@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"image/png"
 	"net/url"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -29,8 +31,7 @@ func TestReportInABrowser(t *testing.T) {
 		t.Fatal("SLUICE_BROWSER is not set: make test-browser finds a browser")
 	}
 	file := reportOfARun(t)
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()))
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), opts...)
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(browser), chromedp.Headless, chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()))
 	defer stop()
 	ctx, cancel := chromedp.NewContext(alloc)
 	defer cancel()
@@ -38,7 +39,7 @@ func TestReportInABrowser(t *testing.T) {
 	defer late()
 	var mu sync.Mutex
 	var complaints, asked []string
-	chromedp.ListenTarget(ctx, func(ev any) {
+	err := chromedp.Listen(ctx, func(ev any) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch e := ev.(type) {
@@ -52,7 +53,13 @@ func TestReportInABrowser(t *testing.T) {
 			}
 		}
 	})
-	if err := chromedp.Run(ctx, network.Enable(), log.Enable(), network.EmulateNetworkConditions(true, 0, 0, 0)); err != nil {
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, nerr := chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	_, lerr := chromedp.Call(ctx, log.Enable, cdp.Empty{})
+	_, oerr := chromedp.Call(ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: true})
+	if err := errors.Join(nerr, lerr, oerr); err != nil {
 		t.Fatal(err)
 	}
 	for _, view := range []struct {
@@ -69,34 +76,41 @@ func TestReportInABrowser(t *testing.T) {
 	}
 }
 
+// seen is what the page says of itself.
+type seen struct {
+	SticksOut, Pictures, Broken, Lines, Scripts int
+	Background, Text                            string
+}
+
+const ask = `({
+  SticksOut: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  Pictures: document.images.length, Broken: [...document.images].filter(i => !i.complete || i.naturalWidth == 0).length,
+  Lines: [...document.querySelectorAll("polyline")].filter(p => p.getBBox().width > 100).length, Scripts: document.scripts.length,
+  Background: getComputedStyle(document.body).backgroundColor, Text: document.body.innerText})`
+
 // look opens the page once.
 func look(ctx context.Context, t *testing.T, file, name string, width int64, scheme string) {
 	t.Helper()
-	var sticksOut, pictures, broken, lines, scripts int
-	var text, background string
-	var shot []byte
-	err := chromedp.Run(ctx,
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-		chromedp.EmulateViewport(width, 900),
-		chromedp.Navigate("file://"+file),
-		chromedp.WaitVisible("#plan"),
-		chromedp.Evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`, &sticksOut),
-		chromedp.Evaluate(`document.images.length`, &pictures),
-		chromedp.Evaluate(`[...document.images].filter(i => !i.complete || i.naturalWidth == 0).length`, &broken),
-		chromedp.Evaluate(`[...document.querySelectorAll("polyline")].filter(p => p.getBBox().width > 100).length`, &lines),
-		chromedp.Evaluate(`document.scripts.length`, &scripts),
-		chromedp.Evaluate(`getComputedStyle(document.body).backgroundColor`, &background),
-		chromedp.Text("body", &text),
-		chromedp.FullScreenshot(&shot, 100),
-	)
+	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	if err == nil {
+		err = chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate("file://"+file))
+	}
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if sticksOut > 0 || pictures < 2 || broken > 0 || lines < 4 || scripts > 0 || (background == "rgb(255, 255, 255)") != (scheme == "light") {
-		t.Errorf("%s: sticks out by %d, %d pictures, %d broken, %d lines of charts, %d scripts, background %s", name, sticksOut, pictures, broken, lines, scripts, background)
+	s, err := chromedp.Run(ctx, chromedp.Evaluate[seen](ask))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if s.SticksOut > 0 || s.Pictures < 2 || s.Broken > 0 || s.Lines < 4 || s.Scripts > 0 || (s.Background == "rgb(255, 255, 255)") != (scheme == "light") {
+		t.Errorf("%s: %+v", name, s)
 	}
 	for _, want := range []string{"Rows a second", "Memory of the budget", "What stages did with their time", "decode: truncated", "begins with", "Physical plan"} {
-		if !strings.Contains(text, want) {
+		if !strings.Contains(s.Text, want) {
 			t.Errorf("%s: nobody sees %q", name, want)
 		}
 	}

@@ -240,7 +240,7 @@ func TestReportOfARealRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"data:image/jpeg;base64,", "photos/broken/truncated.jpg", "content looks like an HTML page", "Physical plan", "measured: ", "decode+resize", "begins with <code>3c"} {
+	for _, want := range []string{"data:image/jpeg;base64,", "photos/broken/truncated.jpg", "content looks like an HTML page", "Physical plan", "measured: ", "decode&#43;resize", "begins with <code>3c"} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("the page lacks %q", want)
 		}

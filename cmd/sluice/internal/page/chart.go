@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,10 +61,10 @@ func (d *Data) charts() []chart {
 		{name: "written", of: d.rate(func(s *Sample) int64 { return s.Written })},
 	}
 	memory := append([]series{{name: "all", of: d.value(func(s *Sample) int64 { return s.Used })}}, d.heldBy()...)
-	out := []chart{d.draw("Rows a second", rates, 0, func(v float64) string { return number(int64(math.Round(v))) })}
-	out = append(out, d.draw("Memory of the budget", memory, d.Report.BudgetBytes, func(v float64) string { return dataset.Bytes(int64(v)) }))
+	out := []chart{d.draw("Rows a second", rates, 0, whole, nice)}
+	out = append(out, d.draw("Memory of the budget", memory, d.Report.BudgetBytes, func(v float64) string { return dataset.Bytes(int64(v)) }, niceBytes))
 	if by := d.stageRates(); len(by) > 0 {
-		out = append(out, d.draw("Rows out a second, by stage", by, 0, func(v float64) string { return number(int64(math.Round(v))) }))
+		out = append(out, d.draw("Rows out a second, by stage", by, 0, whole, nice))
 	}
 	return out
 }
@@ -123,36 +124,53 @@ func (d *Data) byStage(of func(*Sample) []int64, over func(func(*Sample) int64) 
 }
 
 // draw makes a chart; limit is a value that lines cannot exceed, drawn if it is near enough.
-func (d *Data) draw(title string, all []series, limit int64, format func(float64) string) chart {
+func (d *Data) draw(title string, all []series, limit int64, format func(float64) string, top func(float64) float64) chart {
 	c := chart{Title: title, Width: chartWidth, Height: chartHeight, Left: marginLeft, Right: chartWidth - marginRight, Bottom: marginTop + plotHeight}
-	top := 0.0
+	highest := 0.0
 	for _, s := range all {
-		top = max(top, slices.Max(s.of))
+		highest = max(highest, slices.Max(s.of))
 	}
-	if limit > 0 && float64(limit) < 3*top {
-		top = float64(limit)
+	if limit > 0 && float64(limit) < 3*highest {
+		highest = float64(limit)
 	} else if limit > 0 {
 		c.Note = "of " + format(float64(limit))
 	}
-	top = nice(top)
+	end := top(highest)
 	long := max(d.Samples[len(d.Samples)-1].At, 1)
-	height := func(v float64) float64 { return marginTop + plotHeight*(1-v/top) }
+	height := func(v float64) float64 { return marginTop + plotHeight*(1-v/end) }
 	for i, s := range all {
 		var points strings.Builder
 		for j, v := range s.of {
-			fmt.Fprintf(&points, "%.1f,%.1f ", marginLeft+plotWidth*float64(d.Samples[j].At)/float64(long), height(min(v, top)))
+			fmt.Fprintf(&points, "%.1f,%.1f ", marginLeft+plotWidth*float64(d.Samples[j].At)/float64(long), height(min(v, end)))
 		}
 		c.Lines = append(c.Lines, line{Name: s.name, Colour: colour(i), Points: strings.TrimSpace(points.String()), Last: "at most " + format(slices.Max(s.of))})
 	}
 	for i := range gridLines + 1 {
-		v := top * float64(i) / gridLines
+		v := end * float64(i) / gridLines
 		c.Grid = append(c.Grid, tick{height(v), format(v)})
 		c.Times = append(c.Times, tick{marginLeft + plotWidth*float64(i)/gridLines, short(long * time.Duration(i) / gridLines)})
 	}
-	if limit > 0 && float64(limit) <= top {
+	if limit > 0 && float64(limit) <= end {
 		c.Limit = &tick{height(float64(limit)), "budget"}
 	}
 	return c
+}
+
+// whole writes a number of rows a second; small ones with a digit behind the point, so that a scale of them has different ticks.
+func whole(v float64) string {
+	if v < 10 && v != math.Trunc(v) {
+		return strconv.FormatFloat(v, 'g', 2, 64)
+	}
+	return number(int64(math.Round(v)))
+}
+
+// niceBytes is nice in powers of 1024.
+func niceBytes(v float64) float64 {
+	unit := 1.0
+	for v >= 1024*unit {
+		unit *= 1024
+	}
+	return nice(v/unit) * unit
 }
 
 // colour is the colour of series i; the style of the page says what it looks like.

@@ -62,6 +62,7 @@ type view struct {
 	Stages   []stageView
 	Reasons  []legend
 	Failures []failureView
+	Results  []string
 }
 
 type fact struct{ Name, Value string }
@@ -93,6 +94,13 @@ func (d *Data) view() *view {
 	}
 	if b := r.Bottleneck; b.Stage != "" {
 		v.Facts = append(v.Facts, fact{"bottleneck", b.Stage + ": " + b.Why})
+	}
+	for _, t := range r.Targets {
+		files := fmt.Sprintf("%d files", t.Parts)
+		if t.Parts == 1 {
+			files = "1 file"
+		}
+		v.Results = append(v.Results, fmt.Sprintf("%s: %s in %s, %s", t.Locator, rows(t.Rows), files, dataset.Bytes(t.Bytes)))
 	}
 	v.Charts = d.charts()
 	v.Stages, v.Reasons = stageViews(r)
@@ -127,7 +135,11 @@ func number(n int64) string {
 func short(d time.Duration) string {
 	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond} {
 		if d >= unit {
-			return d.Round(unit / 100).String()
+			step := unit / 100
+			if d >= 10*unit {
+				step = unit / 10
+			}
+			return d.Round(step).String()
 		}
 	}
 	return d.String()

@@ -38,7 +38,7 @@ func (e *Explanation) measuredStage(i int) []string {
 	if s.Failed > 0 {
 		flow = append(flow, fmt.Sprintf("%s failed", plural(int(s.Failed), "row")))
 	}
-	took := fmt.Sprintf("measured: slots held %s, worked %s, a block %s (p50) to %s (p99), memory peak %s", brief(s.Busy), brief(s.Working), brief(s.P50), brief(s.P99), size(s.PeakBytes))
+	took := fmt.Sprintf("measured: slots held %s, worked %s, a block %s (p50) to %s (p99), memory peak %s, %s allocated", brief(s.Busy), brief(s.Working), brief(s.P50), brief(s.P99), size(s.PeakBytes), dataset.Bytes(s.Allocated))
 	if s.Spilled > 0 {
 		took += ", spilled " + size(s.Spilled)
 	}

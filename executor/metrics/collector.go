@@ -131,6 +131,7 @@ func stage(out emitter, i int, s *dataset.StageReport) {
 		{stageRowsIn, float64(s.RowsIn)}, {stageRowsOut, float64(s.RowsOut)}, {stageBytesIn, float64(s.BytesIn)}, {stageBytesOut, float64(s.BytesOut)},
 		{stageBlocksIn, float64(s.BlocksIn)}, {stageBlocksOut, float64(s.BlocksOut)}, {stageFailed, float64(s.Failed)},
 		{stageSlots, s.Busy.Seconds()}, {stageWorking, s.Working.Seconds()}, {stageSpilled, float64(s.Spilled)},
+		{stageAllocated, float64(s.Allocated)},
 	} {
 		out.counter(m.of, m.value, id...)
 	}

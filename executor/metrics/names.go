@@ -60,6 +60,7 @@ var (
 	stageInFlight  = stageDesc("calls_in_flight", "Asynchronous calls in flight.")
 	stageMemory    = stageDesc("memory_bytes", "Memory that its buffers and reservations take now.")
 	stagePeak      = stageDesc("memory_peak_bytes", "The most that they took.")
+	stageAllocated = stageDesc("allocated_bytes_total", "Bytes of all buffers that the allocator gave it.")
 	stageSpilled   = stageDesc("spilled_bytes_total", "Bytes written to temporary files for it.")
 	stageTook      = stageDesc("block_seconds", "Time of computing that a block took, or an asynchronous call from start to end.")
 )
@@ -68,4 +69,4 @@ var (
 var all = []*prometheus.Desc{runInfo, runState, runSeconds, quiet, rowsRead, rowsWritten, rowsFailed, bytesRead, listed, read, complete, left,
 	memUsed, memPeak, memBudget, spilled, slots, slotsBusy, bottleneck, failures, warnings,
 	stageRowsIn, stageRowsOut, stageBytesIn, stageBytesOut, stageBlocksIn, stageBlocksOut, stageFailed, stageSlots, stageWorking, stageIdle, stageWaits,
-	stageQueued, stageBlocks, stageOnDisk, stageRunning, stageAllowed, stageInFlight, stageMemory, stagePeak, stageSpilled, stageTook}
+	stageQueued, stageBlocks, stageOnDisk, stageRunning, stageAllowed, stageInFlight, stageMemory, stagePeak, stageAllocated, stageSpilled, stageTook}

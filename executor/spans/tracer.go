@@ -112,7 +112,7 @@ func stageAttributes(s *dataset.StageReport) []attribute.KeyValue {
 	out := []attribute.KeyValue{
 		attribute.Int64("sluice.rows_in", s.RowsIn), attribute.Int64("sluice.rows_out", s.RowsOut), attribute.Int64("sluice.bytes_in", s.BytesIn),
 		attribute.Int64("sluice.bytes_out", s.BytesOut), attribute.Int64("sluice.blocks_in", s.BlocksIn), attribute.Int64("sluice.blocks_out", s.BlocksOut),
-		attribute.Int64("sluice.failed_rows", s.Failed), attribute.Int64("sluice.memory_peak_bytes", s.PeakBytes), attribute.Int64("sluice.spilled_bytes", s.Spilled),
+		attribute.Int64("sluice.failed_rows", s.Failed), attribute.Int64("sluice.memory_peak_bytes", s.PeakBytes), attribute.Int64("sluice.spilled_bytes", s.Spilled), attribute.Int64("sluice.allocated_bytes", s.Allocated),
 		attribute.Float64("sluice.slot_seconds", s.Busy.Seconds()), attribute.Float64("sluice.working_seconds", s.Working.Seconds()),
 		attribute.Float64("sluice.block_p50_seconds", s.P50.Seconds()), attribute.Float64("sluice.block_p99_seconds", s.P99.Seconds()),
 	}

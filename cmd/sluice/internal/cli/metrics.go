@@ -25,7 +25,7 @@ import (
 type metricsFlags struct{ address, cert, key, token string }
 
 func (f *metricsFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.address, "metrics", "", "serve metrics for Prometheus while it runs, at `HOST:PORT`/metrics, such as 127.0.0.1:9090")
+	fs.StringVar(&f.address, "metrics", "", "serve metrics for Prometheus at `HOST:PORT`, such as 127.0.0.1:9090, while it runs")
 	fs.StringVar(&f.cert, "metrics-cert", "", "certificate for --metrics, `FILE` in PEM; with --metrics-key it is served over TLS")
 	fs.StringVar(&f.key, "metrics-key", "", "key of the certificate, `FILE` in PEM")
 	fs.StringVar(&f.token, "metrics-token-file", "", "`FILE` with the bearer token that --metrics asks for")

@@ -25,9 +25,9 @@ func (f *seeFlags) register(fs *pflag.FlagSet) {
 	f.set = fs
 	fs.BoolVar(&f.stats, "stats", false, "print a table of the stages at the end (on a terminal it is printed after runs of 2s)")
 	fs.StringVar(&f.events, "events", "", "write what happens as JSON lines: json for standard error, instead of all text there, or `json:FILE`")
-	fs.StringVar(&f.report, "report", "", "write a page about the run to `FILE`.html: plan, rates and memory over time, waits, failed rows")
+	fs.StringVar(&f.report, "report", "", "write a page about the run to `FILE`, such as run.html: plan, rates and memory over time, waits, failed rows")
 	f.metrics.register(fs)
-	fs.StringVar(&f.otlp, "otlp", "", "send a trace of the run to an OTLP receiver, such as http://127.0.0.1:4318 (`URL`)")
+	fs.StringVar(&f.otlp, "otlp", "", "send a trace of the run to the OTLP receiver at `URL`, such as http://127.0.0.1:4318")
 }
 
 // statsGiven says whether --stats was set, to whatever value.

@@ -13,25 +13,37 @@ import (
 
 // seeFlags say what is shown of a run.
 type seeFlags struct {
+<<<<<<< HEAD
 	events  string
 	stats   bool
 	otlp    string
 	report  string
 	metrics metricsFlags
 	set     *pflag.FlagSet
+=======
+	events string
+	stats  bool
+	trace  bool
+	sample int
+	images string
+	set    *pflag.FlagSet
+>>>>>>> main
 }
 
 func (f *seeFlags) register(fs *pflag.FlagSet) {
 	f.set = fs
 	fs.BoolVar(&f.stats, "stats", false, "print a table of the stages at the end (on a terminal it is printed after runs of 2s)")
+	fs.BoolVar(&f.trace, "trace", false, "run a few rows through the pipeline and show them after each step; nothing is written")
+	fs.IntVar(&f.sample, "sample", traceRows, "with --trace, how many rows: `N` of 1 to 100")
+	fs.StringVar(&f.images, "images", "auto", "how --trace and inspect draw pictures on a terminal: `HOW` is auto, none, blocks, blocks256, kitty or sixel")
 	fs.StringVar(&f.events, "events", "", "write what happens as JSON lines: json for standard error, instead of all text there, or `json:FILE`")
 	fs.StringVar(&f.report, "report", "", "write a page about the run to `FILE`, such as run.html: plan, rates and memory over time, waits, failed rows")
 	f.metrics.register(fs)
 	fs.StringVar(&f.otlp, "otlp", "", "send a trace of the run to the OTLP receiver at `URL`, such as http://127.0.0.1:4318")
 }
 
-// statsGiven says whether --stats was set, to whatever value.
-func (f *seeFlags) statsGiven() bool { return f.set != nil && f.set.Changed("stats") }
+// given says whether a flag was set, to whatever value.
+func (f *seeFlags) given(name string) bool { return f.set != nil && f.set.Changed(name) }
 
 // watching is who shows what happens in one invocation.
 type watching struct {

@@ -86,7 +86,6 @@ func (e *Explanation) Measured(report dataset.Report, cpu *CPU, note string) {
 func (e *Explanation) Text() string {
 	var out strings.Builder
 	out.WriteString("Logical plan\n")
-<<<<<<< HEAD
 	out.WriteString(indent(dataset.Explain(e.outs...)))
 	if len(e.changes) > 0 {
 		out.WriteString("\nPushed down and joined\n")
@@ -95,13 +94,8 @@ func (e *Explanation) Text() string {
 		}
 	}
 	fmt.Fprintf(&out, "\nPhysical plan: %s, %s, memory budget %s, blocks of up to %s\n",
-		plural(len(e.stages), "stage"), plural(e.slots, "CPU slot"), size(e.budget), size(e.block))
+		plural(len(e.stages), "stage"), plural(e.slots, "CPU slot"), roughly(e.budget), roughly(e.block))
 	for i, s := range e.stages {
-=======
-	out.WriteString(indent(dataset.Explain(p.Outputs...)))
-	fmt.Fprintf(&out, "\nPhysical plan: %d stages, %d CPU slots, memory budget %s\n", len(c.Stages), l.cfg.Parallel, roughly(l.cfg.MemoryBytes))
-	for i, s := range c.Stages {
->>>>>>> main
 		fmt.Fprintf(&out, "  %d  %s%s\n", i+1, s.Name, s.facts())
 		if s.Source != nil {
 			fmt.Fprintf(&out, "       %s  [streams]\n", dataset.StepText(&dataset.Node{Source: s.Source}))

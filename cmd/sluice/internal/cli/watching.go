@@ -13,21 +13,15 @@ import (
 
 // seeFlags say what is shown of a run.
 type seeFlags struct {
-<<<<<<< HEAD
 	events  string
 	stats   bool
+	trace   bool
+	sample  int
+	images  string
 	otlp    string
 	report  string
 	metrics metricsFlags
 	set     *pflag.FlagSet
-=======
-	events string
-	stats  bool
-	trace  bool
-	sample int
-	images string
-	set    *pflag.FlagSet
->>>>>>> main
 }
 
 func (f *seeFlags) register(fs *pflag.FlagSet) {

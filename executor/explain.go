@@ -125,9 +125,9 @@ func (e *Explanation) memory(i int) string {
 			tasks = e.slots
 		}
 	}
-	text := fmt.Sprintf("about %s at first (%s of a block); %s reserved", size(min(int64(tasks)*e.block, e.budget)), plural(tasks, "task"), size(a.Reserved+a.Permit))
+	text := fmt.Sprintf("about %s at first (%s of a block); %s reserved", roughly(min(int64(tasks)*e.block, e.budget)), plural(tasks, "task"), roughly(a.Reserved+a.Permit))
 	if s.Sched.OffHeap > 0 {
-		text += fmt.Sprintf(", %s of it outside the heap", size(s.Sched.OffHeap*int64(max(1, s.Sched.MaxWorkers))))
+		text += fmt.Sprintf(", %s of it outside the heap", roughly(s.Sched.OffHeap*int64(max(1, s.Sched.MaxWorkers))))
 	}
 	for _, n := range s.Ops {
 		if m, ok := n.Spec.(dataset.Memory); ok && m.Holds() != "streams" {

@@ -16,7 +16,7 @@ const fewSamples = 50
 
 // stageReport is what was measured of stage i.
 func (e *Explanation) stageReport(i int) (dataset.StageReport, bool) {
-	if e.measured == nil || i >= len(e.measured.report.Stages) {
+	if e.measured == nil || i >= len(e.measured.report.Stages) || e.measured.report.Stages[i].Name != e.stages[i].Name { // of another plan
 		return dataset.StageReport{}, false
 	}
 	return e.measured.report.Stages[i], true
@@ -38,9 +38,9 @@ func (e *Explanation) measuredStage(i int) []string {
 	if s.Failed > 0 {
 		flow = append(flow, fmt.Sprintf("%s failed", plural(int(s.Failed), "row")))
 	}
-	took := fmt.Sprintf("measured: slots held %s, worked %s, a block %s (p50) to %s (p99), memory peak %s, %s allocated", brief(s.Busy), brief(s.Working), brief(s.P50), brief(s.P99), size(s.PeakBytes), dataset.Bytes(s.Allocated))
+	took := fmt.Sprintf("measured: slots held %s, worked %s, a block %s (p50) to %s (p99), memory peak %s, %s allocated", brief(s.Busy), brief(s.Working), brief(s.P50), brief(s.P99), roughly(s.PeakBytes), roughly(s.Allocated))
 	if s.Spilled > 0 {
-		took += ", spilled " + size(s.Spilled)
+		took += ", spilled " + roughly(s.Spilled)
 	}
 	lines := []string{"measured: " + strings.Join(flow, "; "), took}
 	if w := e.waitText(s); w != "" {
@@ -50,7 +50,7 @@ func (e *Explanation) measuredStage(i int) []string {
 }
 
 func moved(rows, blocks, bytes int64) string {
-	return fmt.Sprintf("%s in %s, %s", plural(int(rows), "row"), plural(int(blocks), "block"), dataset.Bytes(bytes))
+	return fmt.Sprintf("%s in %s, %s", plural(int(rows), "row"), plural(int(blocks), "block"), roughly(bytes))
 }
 
 // waitText are the reasons for which the stage ran nothing, longest first.
@@ -103,8 +103,8 @@ func (e *Explanation) measuredRun() []string {
 	if r.Complete {
 		return append(lines, "  the result was complete already: nothing ran; --overwrite runs it again")
 	}
-	lines = append(lines, fmt.Sprintf("  read %s (%s), wrote %s in %s; memory peak %s of %s", plural(int(r.RowsRead), "row"), dataset.Bytes(r.BytesRead),
-		plural(int(r.RowsWritten), "row"), brief(r.Wall), size(r.PeakBytes), size(r.BudgetBytes)))
+	lines = append(lines, fmt.Sprintf("  read %s (%s), wrote %s in %s; memory peak %s of %s", plural(int(r.RowsRead), "row"), roughly(r.BytesRead),
+		plural(int(r.RowsWritten), "row"), brief(r.Wall), roughly(r.PeakBytes), roughly(r.BudgetBytes)))
 	if b := r.Bottleneck; b.Stage != "" {
 		lines = append(lines, fmt.Sprintf("  bottleneck: %s: %s", b.Stage, b.Why))
 	}

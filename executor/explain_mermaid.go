@@ -61,7 +61,7 @@ func (e *Explanation) mermaidPhysical(b *strings.Builder) {
 			}
 		}
 		if m, ok := e.stageReport(i); ok {
-			lines = append(lines, fmt.Sprintf("slots held %s, memory peak %s", brief(m.Busy), size(m.PeakBytes)))
+			lines = append(lines, fmt.Sprintf("slots held %s, memory peak %s", brief(m.Busy), roughly(m.PeakBytes)))
 			if c := e.measured.cpu; c != nil && c.Stage(i) > 0 {
 				lines = append(lines, "CPU "+partOf(c.Stage(i), c.Total()))
 			}

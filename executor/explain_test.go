@@ -43,7 +43,7 @@ func TestAnalyze(t *testing.T) {
 		t.Errorf("of %s, heavy took %s: %v", c.Total(), got, c)
 	}
 	text := e.Text()
-	for _, want := range []string{"Logical plan", "Physical plan: 3 stages, 2 CPU slots, memory budget 64MiB", "  2  light → heavy", "memory: about ", "measured: out 2000 rows in 20 blocks",
+	for _, want := range []string{"Logical plan", "Physical plan: 3 stages, 2 CPU slots, memory budget 64 MiB", "  2  light → heavy", "memory: about ", "measured: out 2000 rows in 20 blocks",
 		"measured: in 2000 rows", "CPU: ", "Measured\n  read 2000 rows", "bottleneck: light → heavy", "heavy "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)

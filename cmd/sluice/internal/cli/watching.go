@@ -78,6 +78,9 @@ func (j *job) watch(ctx context.Context, sink dataset.Sink) (live display, stop 
 	})
 	status := j.watchStatus()
 	return live, func(r *dataset.Report, err error) {
+		if r == nil { // it could not begin
+			r = &dataset.Report{}
+		}
 		stalled.stop()
 		status()
 		live.stop()

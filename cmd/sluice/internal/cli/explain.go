@@ -70,7 +70,6 @@ func (j *job) analyze(ctx context.Context, e *executor.Explanation, out dataset.
 	if err != nil {
 		return err
 	}
-	remember(out.Sink)
 	j.elsewhere = !j.toStdout()
 	live, stop, err := j.watch(ctx, out.Sink)
 	if err != nil {

@@ -155,7 +155,7 @@ func (j *job) mistyped(err error) error {
 	if j.file != "" || len(j.parsed.Steps) > 0 || j.parsed.Sink != nil || strings.ContainsAny(j.text, "./*") {
 		return err
 	}
-	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "schema", "head", "count", "runs", "errors", "retry", "inspect",
+	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "schema", "head", "count", "runs", "resume", "clean", "errors", "retry", "inspect",
 		"fmt", "lint", "diff", "help", "completion"})
 	if near == "" {
 		return err
@@ -207,7 +207,6 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	remember(sink)
 	live, stop, err := j.watch(ctx, sink)
 	if err != nil {
 		return err

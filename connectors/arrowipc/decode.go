@@ -10,8 +10,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/sluice-data/sluice/connectors/internal/arrowmeta"
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/codec/arrowmeta"
 )
 
 // fetch reads n bytes of a body from off on into a buffer that the caller releases.

@@ -11,8 +11,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
-	"github.com/sluice-data/sluice/connectors/internal/arrowmeta"
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/codec/arrowmeta"
 )
 
 const (

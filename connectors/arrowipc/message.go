@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sluice-data/sluice/connectors/internal/arrowmeta"
+	"github.com/sluice-data/sluice/dataset/codec/arrowmeta"
 )
 
 // message is the metadata of a record batch or a dictionary.

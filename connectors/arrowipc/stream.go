@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice/connectors/file"
-	"github.com/sluice-data/sluice/connectors/internal/arrowmeta"
+	"github.com/sluice-data/sluice/dataset/codec/arrowmeta"
 )
 
 // stream is the input of what can only be read in order: standard input and compressed files. A file that comes this way is read as the

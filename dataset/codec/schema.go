@@ -6,6 +6,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/sluice-data/sluice/dataset/codec/arrowmeta"
 )
 
 // EncodeSchema returns the IPC schema message (its metadata, without framing), from which DecodeSchema makes the schema again.
@@ -27,6 +29,9 @@ func DecodeSchema(p []byte) (schema *arrow.Schema, err error) {
 	}()
 	if len(p) < 8 {
 		return nil, corrupt("schema of %d bytes", len(p))
+	}
+	if err := arrowmeta.VerifySchema(p); err != nil {
+		return nil, corrupt("%v", err)
 	}
 	r, err := ipc.NewReaderFromMessageReader(&messages{list: []*ipc.Message{newMessage(p, nil)}}, ipc.WithAllocator(memory.NewGoAllocator()))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
-	"github.com/sluice-data/sluice/connectors/internal/arrowmeta"
 	"github.com/sluice-data/sluice/connectors/parquet/internal/meta"
+	"github.com/sluice-data/sluice/dataset/codec/arrowmeta"
 )
 
 // ArrowKey is the footer entry that holds the Arrow schema of the writer: an

@@ -40,7 +40,7 @@ func (f *Flat) Slot(p, n int) (int, error) {
 	}
 	size := int(binary.LittleEndian.Uint16(f.B[vt:]))
 	at := 4 + 2*n
-	if at+2 > size {
+	if at >= size { // as Arrow's reader compares, also where an odd size cuts the entry in half
 		return 0, nil
 	}
 	if vt+at+2 > len(f.B) {

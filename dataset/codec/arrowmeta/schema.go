@@ -61,6 +61,16 @@ func VerifySchema(b []byte) error {
 	if _, _, err := f.Vector(p, schemaExtra, 4); err != nil {
 		return err
 	}
+	root, err := f.Root()
+	if err != nil {
+		return err
+	}
+	switch body, err := f.Int(root, MessageBody, 8, 0); { // Arrow's reader makes room for it before it looks for it
+	case err != nil:
+		return err
+	case body != 0:
+		return fmt.Errorf("%w: a body of %d bytes follows, and a schema has none", ErrDamaged, body)
+	}
 	return f.fields(p, SchemaFields, 0)
 }
 

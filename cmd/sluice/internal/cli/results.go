@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/zeebo/xxh3"
@@ -21,12 +22,15 @@ type result struct {
 	run   string // "" unless a run was named
 }
 
+// runID is how ids of runs begin: with the day.
+var runID = regexp.MustCompile(`^\d{8}T\d*[\w-]*$`)
+
 // findResult finds what a person named: the path of a result, or the id of a run on a result that this user has written.
 func findResult(ctx context.Context, what string) (*result, error) {
 	if store, path, ok := file.StateOf(what); ok {
 		return &result{store: store, path: absolute(path)}, nil
 	}
-	if !strings.ContainsAny(what, "/\\") {
+	if runID.MatchString(what) {
 		for _, path := range knownResults() {
 			store, p, ok := file.StateOf(path)
 			if !ok {

@@ -17,6 +17,10 @@ import (
 // memoryHeadroom is what the process may use besides the budget: the runtime, the code, goroutine stacks.
 const memoryHeadroom = 100_000_000
 
+// gcPercent makes the collector run when half as much again is allocated, not twice as much: nearly all of the heap are buffers without pointers,
+// so that a collection costs next to nothing, while the peak of the process is a tenth lower.
+const gcPercent = 50
+
 // writerTable is the name that --to has for a table on standard output.
 const writerTable = "table"
 
@@ -112,6 +116,9 @@ func (a *app) open(ctx context.Context, command string, parse parser) (*job, err
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(j.settings.MemoryBytes + memoryHeadroom)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	j.settings.Watch = j.look.set
 	if j.session, err = a.Open(ctx, j.settings); err != nil {

@@ -112,7 +112,7 @@ func TestLintOfManyFiles(t *testing.T) {
 	stages := "x.jsonl" + strings.Repeat(" | sort id | limit 5", 60)
 	write(t, filepath.Join(dir, "x.jsonl"), `{"id":1}`+"\n")
 	stdout, stderr, code := run(t, dir, "", "--memory", "16MiB", "lint", stages)
-	if code != 1 || !strings.Contains(stdout, "memory-short: the plan cannot run: schedule plan: the memory budget is 16777216 bytes") {
+	if code != 1 || !strings.Contains(stdout, "memory-short: the plan cannot run: schedule plan: --memory is 16.0 MiB, and 122 stages need ") {
 		t.Errorf("code %d\n%s%s", code, stdout, stderr)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/hinshun/vt10x"
-	"golang.org/x/sys/unix"
 )
 
 // shell is an interactive shell on a pseudo terminal, with sluice on its path.
@@ -36,24 +35,7 @@ func startShell(t *testing.T, dir, name string, args ...string) *shell {
 	if err := os.WriteFile(filepath.Join(bin, "sluice"), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
-	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(int(ours.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120}); err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours, theirs := pseudo(t, 120, 40)
 	c := exec.CommandContext(t.Context(), path, args...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "TERM=xterm", "PS1=ready> ", "PROMPT=ready> ", "HOME="+bin, "XDG_CONFIG_HOME="+bin, "HISTFILE=")
@@ -73,7 +55,6 @@ func startShell(t *testing.T, dir, name string, args ...string) *shell {
 		_ = c.Process.Kill()
 		_ = c.Wait()
 		<-ended
-		_ = ours.Close()
 	})
 	return s
 }

@@ -56,6 +56,26 @@ func TestLint(t *testing.T) {
 	}
 }
 
+// TestEveryRuleIsTested finds the names of the rules in the help, and in the tests of this file.
+func TestEveryRuleIsTested(t *testing.T) {
+	help, _, code := run(t, t.TempDir(), "", "lint", "--help")
+	_, list, found := strings.Cut(help, "What is looked for:\n")
+	list, _, end := strings.Cut(list, "\n\n")
+	source, err := os.ReadFile("lint_test.go")
+	if code != 0 || !found || !end || err != nil {
+		t.Fatalf("code %d, %v\n%s", code, err, help)
+	}
+	rules := strings.Split(strings.TrimRight(list, "\n"), "\n")
+	if len(rules) < 10 {
+		t.Errorf("%d rules: %q", len(rules), rules)
+	}
+	for _, line := range rules {
+		if name := strings.Fields(line)[0]; !strings.Contains(string(source), name+": ") && !strings.Contains(string(source), `{"`+name+`", `) {
+			t.Errorf("the rule %s has no test", name)
+		}
+	}
+}
+
 // TestLintOfManyFiles has a folder with very many files, and one file that is too large for the memory.
 func TestLintOfManyFiles(t *testing.T) {
 	dir := t.TempDir()
@@ -92,7 +112,7 @@ func TestLintOfManyFiles(t *testing.T) {
 	stages := "x.jsonl" + strings.Repeat(" | sort id | limit 5", 60)
 	write(t, filepath.Join(dir, "x.jsonl"), `{"id":1}`+"\n")
 	stdout, stderr, code := run(t, dir, "", "--memory", "16MiB", "lint", stages)
-	if code != 1 || !strings.Contains(stdout, "memory-short: the plan cannot run: schedule plan: the memory budget is 16777216 bytes") {
+	if code != 1 || !strings.Contains(stdout, "memory-short: the plan cannot run: schedule plan: --memory is 16.0 MiB, and 122 stages need ") {
 		t.Errorf("code %d\n%s%s", code, stdout, stderr)
 	}
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 	"io"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/hinshun/vt10x"
-	"golang.org/x/sys/unix"
 )
 
 // TestStatusOnDemand stops a pipeline at its standard input and asks what it waits for.
@@ -52,25 +49,7 @@ func TestStatusOnDemand(t *testing.T) {
 
 // TestLivePictureOfARealRun looks at the screen while a pipeline waits for more input, and after its end.
 func TestLivePictureOfARealRun(t *testing.T) {
-	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ours.Close()
-	if err := unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(int(ours.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 100}); err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours, theirs := pseudo(t, 100, 24)
 	c := command(t, t.TempDir(), "- | where id > 0 | out.jsonl")
 	c.Env = append(c.Env, "TERM=xterm")
 	c.Stderr = theirs

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
+	"regexp"
 
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
@@ -18,13 +18,16 @@ type result struct {
 	run   string // "" unless a run was named
 }
 
+// runID is how ids of runs begin: with the day.
+var runID = regexp.MustCompile(`^\d{8}T\d*[\w-]*$`)
+
 // findResult finds what a person named: the path of a result, or the id of a run on a result that this user has written.
 func (a *app) findResult(ctx context.Context, what string) (*result, error) {
 	res, err := a.resultAt(ctx, what)
 	if res != nil || err != nil {
 		return res, err
 	}
-	if !strings.ContainsAny(what, "/\\") {
+	if runID.MatchString(what) {
 		if res, err = a.resultOf(ctx, what); res != nil || err != nil {
 			return res, err
 		}

@@ -55,6 +55,7 @@ class Function:
         self.out = out
         fn = method_of(obj)
         self.takes = takes or takes_of(obj, fn)
+        self.sound = set()  # names of columns that were found to be right, by the names of the batch
         self.concurrency = concurrency
         if inspect.isclass(obj):
             self.object = obj(**(args or {}))
@@ -81,6 +82,8 @@ class Function:
             return self.on_rows(batch)
         pieces = []
         value = self.fn(given(batch, self.takes))
+        if type(value) in PLAIN:
+            return self.join([self.piece(value, batch)], batch)
         if inspect.isasyncgen(value):
             value = self.loop.run_until_complete(collect(value))
         elif inspect.isawaitable(value):
@@ -116,7 +119,7 @@ class Function:
         if isinstance(value, (list, tuple)):
             raise Mistake(f"{self.name} returned a {type(value).__name__}; it returns a dict of columns, a record batch or a table")
         if isinstance(value, (pa.RecordBatch, pa.Table)):
-            columns = {n: value.column(i) for i, n in enumerate(value.schema.names)}
+            columns = dict(zip(value.schema.names, value.columns))
         elif isinstance(value, Mapping):
             columns = value
         else:
@@ -125,24 +128,32 @@ class Function:
             except (TypeError, ValueError) as e:
                 raise Mistake(f"{self.name} returned {type(value).__name__}; it returns a record batch, a table or a dict of columns") from e
             columns = {n: table.column(i) for i, n in enumerate(table.schema.names)}
-        known = {f.name for f in self.out} | {PARENT, ERROR} | (set(batch.schema.names) if batch is not None else set(columns))
-        for name in columns:
-            if name not in known:
-                raise Mistake(f"{self.name} returned column {name!r}, which its schema lacks")
-        arrays = []
-        for f in self.out:
-            if f.name not in columns:
-                raise Mistake(f"{self.name} returned no column {f.name!r}, which its schema has")
-            arrays.append(as_array(columns[f.name], f, self.name))
+        names = (tuple(columns), None if batch is None else tuple(batch.schema.names))
+        if names not in self.sound:
+            self.check_names(columns, names[1])
+            self.sound.add(names)
+        arrays = [as_array(columns[f.name], f, self.name) for f in self.out]
         parents, errors = columns.get(PARENT), columns.get(ERROR)
         parents = None if parents is None else as_parents(parents, self.name)
         errors = None if errors is None else as_array(errors, pa.field(ERROR, pa.string()), self.name)
-        lengths = {f.name: len(a) for f, a in zip(self.out, arrays)}
-        lengths.update({n: len(a) for n, a in ((PARENT, parents), (ERROR, errors)) if a is not None})
-        if len(set(lengths.values())) > 1:
-            raise Mistake(f"{self.name} returned columns of different lengths: " + ", ".join(f"{n} {k}" for n, k in lengths.items()))
-        rows = next(iter(lengths.values())) if lengths else getattr(value, "num_rows", batch.num_rows if batch is not None else 0)
+        extra = [(n, a) for n, a in ((PARENT, parents), (ERROR, errors)) if a is not None]
+        lengths = {len(a) for a in arrays}
+        lengths.update(len(a) for _, a in extra)
+        if len(lengths) > 1:
+            each = [(f.name, a) for f, a in zip(self.out, arrays)] + extra
+            raise Mistake(f"{self.name} returned columns of different lengths: " + ", ".join(f"{n} {len(a)}" for n, a in each))
+        rows = lengths.pop() if lengths else getattr(value, "num_rows", batch.num_rows if batch is not None else 0)
         return Result(arrays, rows, parents, errors)
+
+    def check_names(self, columns, given_names):
+        """Checks the names of the columns that were returned: all of the schema, and otherwise only those of the batch."""
+        wanted = [f.name for f in self.out]
+        for name in wanted:
+            if name not in columns:
+                raise Mistake(f"{self.name} returned no column {name!r}, which its schema has")
+        for name in columns:
+            if name not in wanted and name not in (PARENT, ERROR) and given_names is not None and name not in given_names:
+                raise Mistake(f"{self.name} returned column {name!r}, which its schema lacks")
 
     def of_rows(self, rows, parents, errors=None):
         """A piece made of rows, which are dicts."""
@@ -228,6 +239,9 @@ class Function:
                     return Failure(e, self.file)
 
         return await asyncio.gather(*(one(r) for r in rows))
+
+
+PLAIN = (pa.RecordBatch, pa.Table, dict)
 
 
 class Several(list):

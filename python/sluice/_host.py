@@ -32,7 +32,7 @@ class Channel:
             if len(self.buffer) >= 4:
                 n = int.from_bytes(self.buffer[:4], "little")
                 if len(self.buffer) >= 4 + n:
-                    message = json.loads(bytes(self.buffer[4 : 4 + n]))
+                    message = json.loads(self.buffer[4 : 4 + n].decode())
                     del self.buffer[: 4 + n]
                     return message
             data = self.sock.recv(1 << 16)
@@ -127,7 +127,7 @@ class Host:
         batch = pa.ipc.open_stream(buffer).read_next_batch() if m["stream"] else pa.ipc.read_record_batch(buffer, self.schema)
         try:
             result = self.function(batch)
-            answer = self.write(m, batch, result)
+            answer = self.write(m, buffer, batch, result)
         except Exception as e:
             answer = dict(op="failed", **told(e, self.function.file))
             e.__traceback__ = None
@@ -136,12 +136,12 @@ class Host:
             e.__traceback__ = None
         return answer
 
-    def write(self, m, batch, result):
+    def write(self, m, buffer, batch, result):
         """Writes the columns that are not the input's own."""
         passed, fields, arrays = [], [], []
-        known = None if result.parents is not None else {}
+        mine = Columns(batch, m["in"], buffer) if result.parents is None else None
         for i, (f, a) in enumerate(zip(self.out, result.arrays)):
-            j = -1 if known is None else self.input_column(batch, a, known)
+            j = -1 if mine is None else mine.find(a)
             if j >= 0:
                 passed.append([i, j])
             else:
@@ -158,17 +158,6 @@ class Host:
             at, n = self.put(m.get("out"), pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields)))
             answer.update(out=at, len=n)
         return answer
-
-    def input_column(self, batch, a, known):
-        """The number of the input column that an array is, or -1: its memory is then not written out."""
-        if not known:
-            for j in range(batch.num_columns):
-                c = batch.column(j)
-                known.setdefault(key(c), []).append((j, c))
-        for j, c in known.get(key(a), ()):
-            if same(a, c):
-                return j
-        return -1
 
     def put(self, room, record):
         """Writes a record as a stream into the room that the engine gave, or into more that it is asked for; returns where and how long."""
@@ -207,11 +196,35 @@ class Host:
         return answer["out"]
 
 
-def key(a):
-    """What two arrays that share all their memory have in common, quickly."""
-    buffers = a.buffers()
-    last = buffers[-1] if buffers else None
-    return (last.address if last is not None else 0, len(a), a.offset)
+class Columns:
+    """The columns of a batch by their memory: one that a function returns as it was given is not written out."""
+
+    def __init__(self, batch, at, buffer):
+        self.batch, self.low, self.high = batch, buffer.address, buffer.address + at[2]
+        self.known = None
+
+    def find(self, a):
+        """The number of the column that an array is, or -1."""
+        buffers = a.buffers()
+        last = buffers[-1] if buffers else None
+        if last is None or not self.low <= last.address < self.high:
+            return -1
+        if self.known is None:
+            self.known = {}
+            for j, c in enumerate(self.batch.columns):
+                self.known.setdefault(key(c, c.buffers()), []).append((j, c))
+        for j, c in self.known.get(key(a, buffers), ()):
+            if a.type == c.type and (not nested(a.type) or same(a, c)):
+                return j
+        return -1
+
+
+def key(a, buffers):
+    return (len(a), a.offset, tuple([None if b is None else (b.address, b.size) for b in buffers]))
+
+
+def nested(t):
+    return t.num_fields > 0 or isinstance(t, pa.BaseExtensionType) or pa.types.is_dictionary(t)
 
 
 def same(a, b):
@@ -261,4 +274,5 @@ def main():
     host.serve()
 
 
-main()
+if __package__ == "_sluice":  # the engine's name for it
+    main()

@@ -34,7 +34,7 @@ func (o *op) try(ctx context.Context, b *block.Block, at int, f *flight, again b
 			o.log.Error("python", "error", m.text, "traceback", m.traceback)
 		}
 		f.err = err
-	case crashed && !again && (n == 1 || o.random): // it may have been killed for reasons of its own
+	case crashed && !again && !d.sure && (n == 1 || o.random): // it may have been killed for reasons of its own
 		o.log.Warn("python process died", "rows", n, "cause", d.text)
 		o.try(ctx, b, at, f, true)
 	case n == 1 || o.random:
@@ -71,7 +71,7 @@ func (o *op) call(ctx context.Context, b *block.Block, at int, f *flight) error 
 	}
 	limit := o.spec.p.Timeout
 	tctx, cancel := context.WithTimeoutCause(ctx, limit,
-		&died{fmt.Sprintf("the call on %d rows took longer than timeout=%v; its process was killed", b.NumRows(), limit), "timeout"})
+		&died{fmt.Sprintf("the call on %d rows took longer than timeout=%v; its process was killed", b.NumRows(), limit), "timeout", true})
 	defer cancel()
 	where := in.place
 	where.n = int64(n)
@@ -120,7 +120,7 @@ func (o *op) converse(ctx context.Context, p *proc, msg callRequest) (*reply, er
 		case "done":
 			written := len(r.Passed) < len(o.lay.get) || r.Errors || r.Parents
 			if written != r.Out.filled || written && (p.room == nil || r.Out != p.room.place || r.Len < 0 || r.Len > r.Out.n) {
-				return nil, p.stop(&died{"the process wrote its result where it was not told to", "process"})
+				return nil, p.stop(&died{"the process wrote its result where it was not told to", "process", false})
 			}
 			return &r, nil
 		case "room":
@@ -134,7 +134,7 @@ func (o *op) converse(ctx context.Context, p *proc, msg callRequest) (*reply, er
 			p.room = room
 			send = roomReply{Out: room.place}
 		default:
-			return nil, p.stop(&died{fmt.Sprintf("the process answered %q", r.Op), "process"})
+			return nil, p.stop(&died{fmt.Sprintf("the process answered %q", r.Op), "process", false})
 		}
 	}
 }

@@ -217,13 +217,7 @@ func TestCancel(t *testing.T) {
 	hung := make(chan struct{})
 	go func() {
 		defer close(hung)
-		for len(children(os.Getpid())) == 0 || !busy(children(os.Getpid())) {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(10 * time.Millisecond):
-			}
-		}
+		until(ctx, func() bool { return busy(children(os.Getpid())) })
 		cancel(errors.New("enough"))
 	}()
 	r, _ := run(t, s, 8, dt.Config{Context: ctx, WantError: true, Logger: log.logger()})

@@ -11,67 +11,69 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 	dt "github.com/sluice-data/sluice/dataset/datasettest"
 	"github.com/sluice-data/sluice/dataset/datasettest/arraytest"
 )
 
-// TestForms runs every form of function over rows cut in every way.
+// TestForms runs every form of function, in batches of several sizes.
 func TestForms(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		opts []Option
 		want func(i int) []string // the rows that input row i becomes
 	}{
-		{"Process", nil, plain}, {"arrays", nil, plain}, {"wait", nil, plain}, {"wait_by_row", nil, plain}, {"wait_and_yield", nil, plain},
-		{"generate_backwards", []Option{Batch(1)}, func(int) []string { return []string{"0"} }},
-		{"lists", nil, func(i int) []string { return []string{fmt.Sprint(i + 1)} }},
-		{"numbers", nil, func(i int) []string {
-			return []string{fmt.Sprintf("[%d %d] | [%d %d %d]", i, -i, i, i+1, i+2)}
-		}},
-		{"generate_batches", nil, func(int) []string { return nil }},
-		{"nothing", nil, nil}, {"nothing_at_all", nil, func(int) []string { return nil }},
-		{"by_row", nil, func(i int) []string {
-			switch i % 5 {
-			case 3, 4:
-				return nil
-			case 2:
-				return []string{`1 | "a"`, `2 | "b"`}
-			}
-			return []string{fmt.Sprintf(`%d | "row %d ä€😀"`, i, i)}
-		}},
-		{"mark_errors", nil, func(i int) []string {
-			if i%2 == 1 {
-				return nil
-			}
-			return plain(i)
-		}},
+		{"Process", plain}, {"arrays", plain}, {"wait", plain}, {"wait_by_row", plain}, {"wait_and_yield", plain}, {"Awaits", plain}, {"instance", plain},
+		{"lists", func(i int) []string { return []string{fmt.Sprint(i + 1)} }},
+		{"numbers", func(i int) []string { return []string{fmt.Sprintf("[%d %d] | [%d %d %d]", i, -i, i, i+1, i+2)} }},
+		{"nothing_at_all", func(int) []string { return nil }},
+		{"by_row", rowByRow},
+		{"mark_errors", func(i int) []string { return plain(i)[:(i+1)%2] }},
 	} {
-		if c.want == nil || c.name == "generate_batches" {
-			continue
-		}
 		t.Run(c.name, func(t *testing.T) {
-			s := udf(t, c.name, append(c.opts, Only())...)
-			var want []string
-			for i := range 11 {
-				want = append(want, c.want(i)...)
-			}
-			dt.Shapes(t, func(t *testing.T, mem *arraytest.Memory) arrow.RecordBatch {
-				in := rows(t, mem, 11)
-				rec := in.Blocks[0].Record()
-				rec.Retain()
-				in.Blocks[0].Release()
-				return rec
-			}, func(t *testing.T, mem *arraytest.Memory, in dt.Input) {
-				got := dt.Run(t, mem, s, dt.Config{}, in).Rows()
-				slices.Sort(got)
-				if w := slices.Sorted(slices.Values(want)); !slices.Equal(got, w) {
-					t.Errorf("rows are %q, want %q", got, w)
-				}
-			})
+			r, _ := run(t, udf(t, c.name, Only(), Batch(4)), 11, dt.Config{})
+			sameRows(t, r, 11, c.want)
 		})
 	}
+}
+
+// TestShapes runs two forms over rows cut in every way.
+func TestShapes(t *testing.T) {
+	for name, want := range map[string]func(i int) []string{"arrays": plain, "by_row": rowByRow} {
+		s := udf(t, name, Only())
+		dt.Shapes(t, func(t *testing.T, mem *arraytest.Memory) arrow.RecordBatch {
+			b := rows(t, mem, 11).Blocks[0]
+			defer b.Release()
+			b.Record().Retain()
+			return b.Record()
+		}, func(t *testing.T, mem *arraytest.Memory, in dt.Input) {
+			sameRows(t, dt.Run(t, mem, s, dt.Config{}, in), 11, want)
+		})
+	}
+}
+
+// sameRows compares the rows that came out with those that the n input rows become, in any order.
+func sameRows(t *testing.T, r *dt.Result, n int, want func(i int) []string) {
+	t.Helper()
+	var all []string
+	for i := range n {
+		all = append(all, want(i)...)
+	}
+	got := r.Rows()
+	slices.Sort(got)
+	slices.Sort(all)
+	if !slices.Equal(got, all) {
+		t.Errorf("rows are %q, want %q", got, all)
+	}
+}
+
+func rowByRow(i int) []string {
+	switch i % 5 {
+	case 3, 4:
+		return nil
+	case 2:
+		return []string{`1 | "a"`, `2 | "b"`}
+	}
+	return []string{fmt.Sprintf(`%d | "row %d ä€😀"`, i, i)}
 }
 
 func plain(i int) []string { return []string{fmt.Sprint(i)} }
@@ -194,12 +196,12 @@ func TestEmptyInput(t *testing.T) {
 	}
 }
 
-// TestHugeBlock sends 200 MB in one batch, and gets them in blocks of the size that blocks should have.
+// TestHugeBlock sends 40 MB in one batch, and gets them in blocks of the size that blocks should have.
 func TestHugeBlock(t *testing.T) {
 	mem := arraytest.NewMemory(t)
-	const n, size = 200, 1 << 20
+	const n, size = 40, 1 << 20
 	b := arraytest.FromJSON(t, mem, table, "["+strings.TrimSuffix(strings.Repeat(`{"id":1,"text":"`+strings.Repeat("x", size)+`"},`, n), ",")+"]")
-	r := dt.Run(t, mem, udf(t, "rebuilt", Processes(1)), dt.Config{BlockBytes: 16 << 20}, dt.FromRecord(b, 1))
+	r := dt.Run(t, mem, udf(t, "rebuilt", Processes(1)), dt.Config{BlockBytes: 2 << 20}, dt.FromRecord(b, 1))
 	if r.NumRows() != n || len(r.Blocks) < 8 {
 		t.Errorf("%d rows came out in %d blocks", r.NumRows(), len(r.Blocks))
 	}
@@ -265,5 +267,3 @@ func TestIdentityOfTheCommand(t *testing.T) {
 		t.Error("a version that the function states is not what counts")
 	}
 }
-
-var _ dataset.Spec = (*spec)(nil)

@@ -20,6 +20,10 @@ import (
 
 // TestMain looks for what tests leave behind: goroutines, processes and shared memory.
 func TestMain(m *testing.M) {
+	if os.Getenv(engineVariable) != "" {
+		engine()
+		return
+	}
 	before := segments()
 	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
@@ -98,7 +102,7 @@ func rows(t *testing.T, mem *arraytest.Memory, n int) dt.Input {
 
 // udf is the step for a function of testdata/udf.py.
 func udf(t testing.TB, name string, opts ...Option) *spec {
-	return anyKind(Class("testdata/udf.py:"+name, append([]Option{Venv(python(t)), Processes(2)}, opts...)...))
+	return anyKind(Class("testdata/udf.py:"+name, append([]Option{Venv(python(t)), Processes(1)}, opts...)...))
 }
 
 // anyKind takes classes and functions alike, as the step of pipelines does.

@@ -97,7 +97,7 @@ func (p *pool) launch(ctx context.Context, t *token) (*proc, error) {
 			p.tokens <- t
 			return nil, context.Cause(ctx)
 		}
-		if _, ok := errors.AsType[*died](err); ok && try < maxStarts {
+		if d, ok := errors.AsType[*died](err); ok && !d.sure && try < maxStarts {
 			p.died()
 			continue
 		}
@@ -111,7 +111,7 @@ func (p *pool) launch(ctx context.Context, t *token) (*proc, error) {
 func (p *pool) start(ctx context.Context, t *token) (*proc, error) {
 	s := p.op.spec
 	ctx, cancel := context.WithTimeoutCause(ctx, s.p.StartTimeout,
-		&died{fmt.Sprintf("loading takes longer than start_timeout=%v", s.p.StartTimeout), "process start"})
+		&died{fmt.Sprintf("loading takes longer than start_timeout=%v", s.p.StartTimeout), "process start", true})
 	defer cancel()
 	pr, err := startProc(launch{python: p.op.python, target: s.p.Target, log: p.op.log, limit: p.op.limit, env: p.op.env})
 	if err != nil {

@@ -47,6 +47,7 @@ type proc struct {
 type died struct {
 	text  string
 	class string
+	sure  bool // it would come again: a limit was reached
 }
 
 // Error implements error.
@@ -66,7 +67,7 @@ func (p *proc) look() error {
 		return nil
 	}
 	if n, ok := memoryOf(p.pid); ok && n > p.limit {
-		return p.stop(&died{fmt.Sprintf("the process took %s, above its limit of %s (memory=)", mib(n), mib(p.limit)), "process memory"})
+		return p.stop(&died{fmt.Sprintf("the process took %s, above its limit of %s (memory=)", mib(n), mib(p.limit)), "process memory", true})
 	}
 	return nil
 }
@@ -100,7 +101,7 @@ func (p *proc) death() error {
 	if last := p.logs.tail(); len(last) > 0 {
 		text += "; it said: " + clip(strings.Join(last, " / "))
 	}
-	return &died{text, class}
+	return &died{text, class, false}
 }
 
 // hush waits until what a process that is gone has printed is read. Children of it may hold the pipe open; nobody waits for them.
@@ -173,7 +174,7 @@ func (p *proc) receive(ctx context.Context, out answer) error {
 		return p.death()
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return p.stop(&died{fmt.Sprintf("the process wrote a message that is none: %v", err), "process"})
+		return p.stop(&died{fmt.Sprintf("the process wrote a message that is none: %v", err), "process", false})
 	}
 	return nil
 }

@@ -63,8 +63,14 @@ class Function:
         else:
             self.object = None
             self.fn = (lambda batch, f=fn, a=args: f(batch, **a)) if args else fn
-        self.asynchronous = inspect.iscoroutinefunction(fn) or inspect.isasyncgenfunction(fn)
-        self.loop = asyncio.new_event_loop() if self.asynchronous else None
+        self.asynchronous = any(is_async(f) for f in (fn, getattr(fn, "__call__", None)))
+        self.loop = None
+
+    def wait(self, awaitable):
+        """Runs a coroutine on the loop of this process, which is made when it is first needed and stays."""
+        if self.loop is None:
+            self.loop = asyncio.new_event_loop()
+        return self.loop.run_until_complete(awaitable)
 
     def close(self):
         """Calls the object's close, if it has one."""
@@ -72,9 +78,9 @@ class Function:
         if callable(close):
             result = close()
             if inspect.isawaitable(result):
-                (self.loop or asyncio.new_event_loop()).run_until_complete(result)
+                self.wait(result)
         if self.loop is not None:
-            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            self.wait(self.loop.shutdown_asyncgens())
             self.loop.close()
 
     def __call__(self, batch):
@@ -85,9 +91,9 @@ class Function:
         if type(value) in PLAIN:
             return self.join([self.piece(value, batch)], batch)
         if inspect.isasyncgen(value):
-            value = self.loop.run_until_complete(collect(value))
+            value = self.wait(collect(value))
         elif inspect.isawaitable(value):
-            value = self.loop.run_until_complete(value)
+            value = self.wait(value)
         if inspect.isgenerator(value) or isinstance(value, Several):
             pieces = self.gather(value)
         else:
@@ -191,7 +197,7 @@ class Function:
         """Calls the function once a row. What it raises fails that row; None leaves the row out; a list or generator gives several."""
         given_rows = batch.to_pylist()
         if self.asynchronous:
-            values = self.loop.run_until_complete(self.all_rows(given_rows))
+            values = self.wait(self.all_rows(given_rows))
         else:
             values = map(self.one_row, given_rows)
         parents, rows, errors, failures = [], [], [], []
@@ -239,6 +245,10 @@ class Function:
                     return Failure(e, self.file)
 
         return await asyncio.gather(*(one(r) for r in rows))
+
+
+def is_async(f):
+    return inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f)
 
 
 PLAIN = (pa.RecordBatch, pa.Table, dict)

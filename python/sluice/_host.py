@@ -138,6 +138,7 @@ class Host:
 
     def write(self, m, buffer, batch, result):
         """Writes the columns that are not the input's own."""
+        self.only_here()
         passed, fields, arrays = [], [], []
         mine = Columns(batch, m["in"], buffer) if result.parents is None else None
         for i, (f, a) in enumerate(zip(self.out, result.arrays)):

@@ -126,11 +126,6 @@ def generate_batches(batch):
 
 
 @say(schema=N)
-def nothing(batch):
-    return iter(())
-
-
-@say(schema=N)
 def nothing_at_all(batch):
     if False:
         yield
@@ -378,3 +373,50 @@ def no_argument():
 
 no_argument.schema = N
 not_callable = 7
+
+
+@say(schema=N)
+def waits_to_be_killed(batch):
+    """Waits in the first process only, until the test kills it."""
+    mark = os.environ["MARK"]
+    if not os.path.exists(mark):
+        with open(mark + ".new", "w") as f:
+            f.write(f"{os.getpid()}\n")
+        os.rename(mark + ".new", mark)
+        _hang()
+    return {"n": batch.column("id")}
+
+
+@say(schema=N)
+def starts_programs(batch):
+    """Starts a program and a copy of itself, and waits for neither."""
+    import subprocess
+
+    p = subprocess.Popen(["sleep", "3600"])
+    child = os.fork()
+    if child == 0:
+        _hang()
+    with open(os.environ["MARK"], "w") as f:
+        f.write(f"{p.pid} {child}\n")
+    return {"n": batch.column("id")}
+
+
+class Awaits:
+    schema = N
+
+    async def __call__(self, row):
+        await asyncio.sleep(0)
+        return [{"n": row["id"]}]
+
+    async def close(self):
+        await asyncio.sleep(0)
+
+
+class _Instance:
+    schema = N
+
+    def __call__(self, batch):
+        return {"n": batch.column("id")}
+
+
+instance = _Instance()

@@ -79,3 +79,31 @@ func TestPythonResumes(t *testing.T) {
 		t.Errorf("another code: %v\n%s", err, out)
 	}
 }
+
+// TestPythonLog looks for what a function prints and raises: it is in the file of --log and nowhere else; the summary has its last line.
+func TestPythonLog(t *testing.T) {
+	python := connectortest.Python(t, "pyarrow")
+	if python == "" {
+		return
+	}
+	dir := t.TempDir()
+	writeNumbers(t, dir, 1, 10, false)
+	code := "def f(row):\n    print('looking at', row['n'])\n    if row['n'] == 7:\n        raise ValueError('seven')\n    return {}\n\nf.schema = {}\n"
+	if err := os.WriteFile(filepath.Join(dir, "f.py"), []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(dir, "run.log")
+	cmd := sluiceCommand(t, "--on-error", "skip", "--log", log, fmt.Sprintf("%s/in-*.jsonl | python %s/f.py:f | select n | -", dir, dir))
+	cmd.Env = append(cmd.Env, "SLUICE_PYTHON="+python)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if s := string(out); strings.Contains(s, "looking") || strings.Contains(s, "Traceback") || !strings.Contains(s, "ValueError: seven (f.py:4)") || strings.Contains(s, `{"n":7}`) {
+		t.Errorf("it prints\n%s", s)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil || !strings.Contains(string(text), "looking at 7") || !strings.Contains(string(text), "Traceback (most recent call last)") {
+		t.Errorf("the log has %s (%v)", text, err)
+	}
+}

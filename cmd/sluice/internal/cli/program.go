@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -40,6 +41,7 @@ type Settings struct {
 	TempLimit   int64
 	Options     dataset.Options
 	Watch       func(Watcher) // called once for each run
+	Log         *slog.Logger  // nil: nowhere
 }
 
 // Backend is a part that may be native or not, for `sluice version`.

@@ -121,7 +121,7 @@ func (a *app) open(ctx context.Context, command string, parse parser) (*job, err
 		debug.SetGCPercent(gcPercent)
 	}
 	j.settings.Watch = j.look.set
-	if j.session, err = a.Open(ctx, j.settings); err != nil {
+	if j.session, err = a.openSession(ctx, j.settings); err != nil {
 		return nil, err
 	}
 	if err := j.build(ctx, parse); err != nil {

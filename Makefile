@@ -49,12 +49,18 @@ debug-test: need-go ## tests with poisoned memory and a table of live blocks
 test-mutations: need-go ## prove the scheduler's tests: every stored mutation must be caught
 	$(GO) test -tags mutation -run TestMutations -timeout 30m ./executor/sched
 
-test-chaos: need-test ## kill runs at every crash point and at random times, many times (long)
-	SLUICE_CHAOS=1 $(GO) test -run 'Crash|Chaos|Kill' -timeout 120m . ./executor/...
+test-chaos: need-test gateway ## kill runs at every crash point and at random times, on disk and on an S3 server, many times (long)
+	SLUICE_CHAOS=1 $(GO) test -v -tags objects -run 'Crash|Chaos|Kill|Faults|LongJournal' -timeout 120m . ./executor/... ./cmd/sluice
 
-test-objects: need-go ## object stores against a real S3 server with injected faults (builds the server on first use)
-	GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
-	$(GO) test -tags objects -timeout 20m ./connectors/object
+gateway: need-go
+	@GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
+
+test-objects: gateway ## object stores against a real S3 server with injected faults and kills (builds the server on first use)
+	$(GO) test -tags objects -timeout 20m ./connectors/object/...
+	$(GO) test -tags objects -run Objects -timeout 30m . ./executor/commit ./cmd/sluice
+
+bench-overhead: need-go ## what keeping runs resumable costs on B1 and B3 (DATA=folder of benchmarks/peers/gen.py)
+	python3 benchmarks/overhead.py $(DATA) $(or $(WORK),/tmp/sluice-overhead)
 
 fuzz: need-go ## run every fuzz target for FUZZTIME (default 60s) each
 	@sh hack/fuzz.sh $(FUZZTIME)
@@ -77,4 +83,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test gateway bench-overhead build deps demo test race debug-test test-mutations test-chaos test-objects fuzz bench bench-peers lint fmt check clean

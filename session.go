@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/all"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/executor"
+	"github.com/sluice-data/sluice/executor/commit"
 	"github.com/sluice-data/sluice/operators"
 	"github.com/sluice-data/sluice/operators/media"
 	"github.com/sluice-data/sluice/operators/python"
@@ -32,6 +33,7 @@ func Open(_ context.Context, opts ...Option) (*Session, error) {
 	if c.exec.MemoryBytes == 0 {
 		c.exec.MemoryBytes = executor.DefaultMemory()
 	}
+	c.exec.Index = commit.UserIndex()
 	local, err := executor.New(c.exec)
 	if err != nil {
 		return nil, err

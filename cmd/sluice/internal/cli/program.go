@@ -106,5 +106,6 @@ type app struct {
 	jobText     string      // what is in it
 	elsewhere   bool        // rows do not go to standard output
 	interrupted atomic.Bool // a signal came
+	schemes     bool        // URLs are known
 	watching
 }

@@ -152,7 +152,7 @@ func (j *job) mistyped(err error) error {
 	if j.file != "" || len(j.parsed.Steps) > 0 || j.parsed.Sink != nil || strings.ContainsAny(j.text, "./*") {
 		return err
 	}
-	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "schema", "head", "count", "runs", "errors", "retry", "inspect",
+	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "schema", "head", "count", "runs", "resume", "clean", "errors", "retry", "inspect",
 		"fmt", "lint", "diff", "help", "completion"})
 	if near == "" {
 		return err
@@ -204,7 +204,6 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	remember(sink)
 	live, stop := j.watch(sink)
 	err = j.drain(ctx, plan, show, live)
 	stop(plan.Report)

@@ -177,6 +177,29 @@ func TestEveryType(t *testing.T) {
 	}
 }
 
+// TestPictures has pictures go through functions that say they are bytes, and the other way round.
+func TestPictures(t *testing.T) {
+	for _, c := range []struct {
+		in     arrow.DataType
+		schema string
+		want   arrow.DataType
+	}{
+		{block.Image, "p binary", arrow.BinaryTypes.Binary}, {arrow.BinaryTypes.Binary, "p image", block.Image}, {block.Image, "p image", block.Image},
+	} {
+		for _, name := range []string{"same", "rebuilt"} {
+			mem := arraytest.NewMemory(t)
+			rec := arraytest.RandomRecord(rand.New(rand.NewPCG(1, 1)), mem, []arrow.DataType{c.in}, 20, true)
+			named := block.FromColumns(dt.Schema("p", c.in), rec.Columns(), 20)
+			rec.Release()
+			want := arraytest.Rows(named)
+			r := dt.Run(t, mem, udf(t, name, Schema(c.schema)), dt.Config{}, dt.FromRecord(named, 1))
+			if got := r.Rows(); !slices.Equal(got, want) || !arrow.TypeEqual(r.Blocks[0].Column(0).DataType(), c.want) {
+				t.Errorf("%s of %s with %s gives %s %v, want %v", name, c.in, c.schema, r.Blocks[0].Column(0).DataType(), got, want)
+			}
+		}
+	}
+}
+
 // TestNulls has nulls go there and come back.
 func TestNulls(t *testing.T) {
 	mem := arraytest.NewMemory(t)

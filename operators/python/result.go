@@ -77,12 +77,16 @@ func (o *op) read(b *block.Block, r *reply, room *slab) (*result, error) {
 	for i := range o.lay.get {
 		c := arrow.Array(nil)
 		if passed[i] >= 0 {
-			c = b.Column(o.lay.seen[passed[i]])
+			var err error
+			if c, err = passOn(b.Column(o.lay.seen[passed[i]]), o.lay.get[i]); err != nil {
+				res.release()
+				return nil, err
+			}
 		} else {
 			c = rec.Column(k)
+			c.Retain()
 			k++
 		}
-		c.Retain()
 		res.cols, res.fresh = append(res.cols, c), append(res.fresh, passed[i] < 0)
 	}
 	if err := o.finishResult(res, r, rec, k, b.NumRows()); err != nil {
@@ -90,6 +94,23 @@ func (o *op) read(b *block.Block, r *reply, room *slab) (*result, error) {
 		return nil, err
 	}
 	return res, nil
+}
+
+// passOn retains a column of the input that the function returned as it was given, as one of the type that its schema says: Python does not see
+// that bytes are a picture, or does not say so.
+func passOn(c arrow.Array, f arrow.Field) (arrow.Array, error) {
+	if arrow.TypeEqual(c.DataType(), f.Type) {
+		c.Retain()
+		return c, nil
+	}
+	if e, ok := c.(array.ExtensionArray); ok && arrow.TypeEqual(e.Storage().DataType(), f.Type) {
+		e.Storage().Retain()
+		return e.Storage(), nil
+	}
+	if t, ok := f.Type.(arrow.ExtensionType); ok && arrow.TypeEqual(t.StorageType(), c.DataType()) {
+		return array.NewExtensionArrayWithStorage(t, c), nil
+	}
+	return nil, &mistake{fmt.Sprintf("column %q is %s, its schema says %s", f.Name, c.DataType(), f.Type), ""}
 }
 
 // finishResult reads the columns beside those of the schema, which begin at k.

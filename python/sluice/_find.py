@@ -128,13 +128,14 @@ def fields_of(schema, target):
     if isinstance(schema, str):
         return schema
     if isinstance(schema, pa.Schema):
-        schema = {f.name: f.type for f in schema}
+        schema = {f.name: f for f in schema}  # with its metadata, which says what is a picture
     if not isinstance(schema, Mapping):
         raise Mistake(f"{target}: schema is {type(schema).__name__}; it is a dict of names and types, text, or a pyarrow.Schema")
     out = []
     for name, t in schema.items():
-        if isinstance(t, pa.DataType):
-            out.append({"name": name, "ipc": pa.schema([pa.field(name, t)]).serialize().to_pybytes().hex()})
+        if isinstance(t, (pa.DataType, pa.Field)):
+            field = t if isinstance(t, pa.Field) else pa.field(name, t)
+            out.append({"name": name, "ipc": pa.schema([field]).serialize().to_pybytes().hex()})
         elif isinstance(t, str):
             out.append({"name": name, "type": t})
         else:

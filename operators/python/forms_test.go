@@ -24,7 +24,7 @@ func TestForms(t *testing.T) {
 	}{
 		{"Process", plain}, {"arrays", plain}, {"wait", plain}, {"wait_by_row", plain}, {"wait_and_yield", plain}, {"Awaits", plain}, {"instance", plain},
 		{"lists", func(i int) []string { return []string{fmt.Sprint(i + 1)} }},
-		{"numbers", func(i int) []string { return []string{fmt.Sprintf("[%d %d] | [%d %d %d]", i, -i, i, i+1, i+2)} }},
+		{"numbers", func(i int) []string { return []string{fmt.Sprintf("[%d %d] | [%d %d %d]", i, 1-i, i, i+1, i+2)} }},
 		{"nothing_at_all", func(int) []string { return nil }},
 		{"by_row", rowByRow},
 		{"mark_errors", func(i int) []string { return plain(i)[:(i+1)%2] }},

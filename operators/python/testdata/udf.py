@@ -72,7 +72,7 @@ def lists(batch: Dict[str, List]):
 @say(schema={"v": "list<float32, 2>", "w": "list<int64>"})
 def numbers(batch: "dict[str, np.ndarray]"):
     x = np.nan_to_num(np.asarray(batch["id"], dtype="float64"))
-    return {"v": np.stack([x, -x], axis=1).astype("float32"), "w": np.stack([x, x + 1, x + 2], axis=1).astype("int64")}
+    return {"v": np.stack([x, 1 - x], axis=1).astype("float32"), "w": np.stack([x, x + 1, x + 2], axis=1).astype("int64")}
 
 
 @say(schema={"n": "int64", "t": "string"})

@@ -26,10 +26,11 @@ func (o *op) try(ctx context.Context, b *block.Block, at int, f *flight, again b
 	n := b.NumRows()
 	d, crashed := errors.AsType[*died](err)
 	r, isRaised := errors.AsType[*raised](err)
+	_, fatal := errors.AsType[*dataset.FatalError](err) // no process can be started: no row is to blame
 	switch {
 	case ctx.Err() != nil:
 		f.err = context.Cause(ctx)
-	case !crashed && !isRaised:
+	case fatal || !crashed && !isRaised:
 		if m, ok := errors.AsType[*mistake](err); ok && m.traceback != "" {
 			o.log.Error("python", "error", m.text, "traceback", m.traceback)
 		}

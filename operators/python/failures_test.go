@@ -146,7 +146,7 @@ func TestPlanErrors(t *testing.T) {
 		{"testdata/udf.py:Nope", "has no Nope", nil},
 		{"testdata/udf.py:not_callable", "neither a class nor a function", nil},
 		{"testdata/udf.py:NoCall", "class NoCall has neither __call__ nor process", nil},
-		{"testdata/udf.py:misspelt", `did you mean "float32"?`, nil},
+		{"testdata/udf.py:misspelt", `unknown type "flot64" (did you mean "float64"?)`, nil},
 		{"testdata/udf.py:taken_name", `column "_parent" is named twice, or has a name that is taken`, nil},
 		{"testdata/udf.py:no_input", `no column "nope"`, nil},
 		{"testdata/udf.py:odd_schema", "schema is int; it is a dict of names and types", nil},

@@ -43,10 +43,10 @@ def as_parents(values, name):
     """The parent column as uint32 without nulls."""
     try:
         a = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values if isinstance(values, pa.Array) else pa.array(values)
-        if not pa.types.is_integer(a.type) and len(a):
-            raise TypeError(f"it is {a.type}")
         if a.null_count:
             raise ValueError("there is a null")
+        if not pa.types.is_integer(a.type) and len(a):
+            raise TypeError(f"it is {a.type}")
         return a.cast(pa.uint32())
     except (pa.ArrowException, TypeError, ValueError) as e:
         raise Mistake(f"{name}: column {PARENT!r} holds the numbers of input rows: {e}") from e

@@ -6,6 +6,7 @@ PY        := .venv/bin/python
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS   := -X main.version=$(VERSION)
 FUZZTIME  ?= 60s
+SOAK      ?= 20m
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
@@ -62,6 +63,12 @@ test-objects: gateway ## object stores against a real S3 server with injected fa
 bench-overhead: need-go ## what keeping runs resumable costs on B1 and B3 (DATA=folder of benchmarks/peers/gen.py)
 	python3 benchmarks/overhead.py $(DATA) $(or $(WORK),/tmp/sluice-overhead)
 
+test-browser: need-go ## open the page of --report in a real headless browser (finds or installs one)
+	SLUICE_BROWSER=$$(sh hack/browser.sh) $(GO) test -count=1 -tags browser -run TestReportInABrowser ./cmd/sluice
+
+soak: need-test ## run for SOAK (default 20m) under the race detector with display and metrics on, and look for leaks
+	CGO_ENABLED=1 SLUICE_SOAK=$(SOAK) $(GO) test -count=1 -race -tags soak -run TestSoak -timeout 0 -v ./cmd/sluice
+
 fuzz: need-go ## run every fuzz target for FUZZTIME (default 60s) each
 	@sh hack/fuzz.sh $(FUZZTIME)
 
@@ -83,4 +90,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test gateway bench-overhead build deps demo test race debug-test test-mutations test-chaos test-objects fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test gateway bench-overhead build deps demo test race debug-test test-mutations test-chaos test-objects test-browser soak fuzz bench bench-peers lint fmt check clean

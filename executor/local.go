@@ -22,6 +22,8 @@ type Config struct {
 	Logger      *slog.Logger
 	// Watch, if set, is called once for each run with a function that fills a snapshot; see Watcher.
 	Watch func(Watcher)
+	// Slow, if set, is told of blocks and calls that took unusually long, on the goroutine that computed them; it must not wait.
+	Slow func(SlowBlock)
 	// Index is told the place of each result that a run begins on or finds complete. The zero value tells nobody.
 	Index commit.Index
 }

@@ -33,5 +33,8 @@ func open(ctx context.Context, s cli.Settings) (cli.Session, error) {
 	if s.Log != nil {
 		opts = append(opts, sluice.WithLogger(s.Log))
 	}
+	if s.Slow != nil {
+		opts = append(opts, sluice.WithSlowBlocks(s.Slow))
+	}
 	return sluice.Open(ctx, opts...)
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/executor"
 )
 
 // Exit codes.
@@ -25,8 +26,8 @@ const (
 type Session interface {
 	Registry() *dataset.Registry
 	Runner() dataset.Runner
-	// Explain prints the logical plan and what it is compiled to.
-	Explain(ctx context.Context, outs ...dataset.Output) (string, error)
+	// Describe explains the logical plan and what it is compiled to.
+	Describe(ctx context.Context, outs ...dataset.Output) (*executor.Explanation, error)
 	Close() error
 }
 
@@ -40,8 +41,9 @@ type Settings struct {
 	TempDir     string
 	TempLimit   int64
 	Options     dataset.Options
-	Watch       func(Watcher) // called once for each run
-	Log         *slog.Logger  // nil: nowhere
+	Watch       func(Watcher)            // called once for each run
+	Slow        func(executor.SlowBlock) // nil, or is told of slow blocks
+	Log         *slog.Logger             // nil: nowhere
 }
 
 // Backend is a part that may be native or not, for `sluice version`.

@@ -122,9 +122,12 @@ func (j *job) runRetry(ctx context.Context, res *result, left *commit.Leftover, 
 		return err
 	}
 	j.elsewhere = true
-	live := j.display(j.built.Sink)
+	_, stop, err := j.watch(ctx, j.built.Sink)
+	if err != nil {
+		return err
+	}
 	err = runner.Retry(ctx, plan, left.Root.Run)
-	live.stop()
+	stop(plan.Report, err)
 	if err != nil {
 		j.problems(plan.Report)
 		return err

@@ -248,7 +248,7 @@ func (p *pool) settle(rt dataset.Runtime) {
 			continue
 		}
 		if p.given > 1 && p.retire(pr) {
-			rt.Warn("python processes were let go, as the memory budget has no room for what they grew by",
+			rt.Warn("python processes were let go for want of memory",
 				fmt.Sprintf("a process of %s took %s", p.op.spec.p.Target, mib(t.need.Load())))
 			continue
 		}

@@ -45,6 +45,16 @@ func (d Dataset) append(st *step) Dataset {
 	return Dataset{d.s, st.from.ViaWith(st.spec, st.opts, st.more...), st}
 }
 
+// Map appends a function that was written for rows or batches elsewhere: ds.Map(python.Class("scorer:Scorer"), sluice.BatchSize(256)). It is Via with
+// options; functions in Go are for MapRows and its relatives.
+func (d Dataset) Map(fn dataset.Spec, opts ...StepOption) Dataset {
+	d = d.Via(fn)
+	if len(opts) > 0 {
+		d = d.Tune(opts...)
+	}
+	return d
+}
+
 // Tune gives options to the last step: ds.Decode().Tune(sluice.Concurrency(1, 8)).
 func (d Dataset) Tune(opts ...StepOption) Dataset {
 	c := stepOptions(opts)

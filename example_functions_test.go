@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice"
+	"github.com/sluice-data/sluice/operators/python"
 )
 
 // Out embeds In, so that its columns stay.
@@ -103,4 +104,12 @@ func ExampleMapBatches() {
 	// {"score":88.0}
 	// {"score":95.0}
 	// {"score":null}
+}
+
+// The class is in the file scorer.py; its attribute schema says which columns it returns.
+func ExampleDataset_Map() {
+	s := session()
+	defer s.Close()
+	scored := events(s).Map(python.Class("scorer:Scorer", python.Columns("text"), python.Arg("model", "small"), python.Processes(2)), sluice.BatchSize(256))
+	show(scored.Select("id", "score"))
 }

@@ -17,9 +17,9 @@ const module = "github.com/sluice-data/sluice"
 var mayImport = map[string][]string{
 	"dataset": {}, "backpressure": {},
 	"connectors": {"dataset"}, "gpu": {"dataset"},
-	"operators": {"dataset", "gpu"},
-	"executor":  {"dataset", "backpressure"},
-	"cluster":   {"dataset", "backpressure", "executor"},
+	"operators": {"dataset", "gpu", "python"}, "python": {},
+	"executor": {"dataset", "backpressure"},
+	"cluster":  {"dataset", "backpressure", "executor"},
 }
 
 // leaves are imported by nothing.

@@ -101,6 +101,7 @@ func (w *worker) forget() {
 func (w *worker) perform(t *task) error {
 	if !w.opened {
 		w.opened = true
+		w.stage.memory.used.Add(w.stage.Sched.OffHeap) // the scheduler has charged it
 		if err := w.open(); err != nil {
 			return err
 		}
@@ -322,6 +323,9 @@ type asyncCall struct {
 
 func (w *worker) close() {
 	w.task = nil
+	if w.opened {
+		defer w.stage.memory.used.Add(-w.stage.Sched.OffHeap)
+	}
 	for i := len(w.ops) - 1; i >= 0; i-- {
 		op := w.ops[i]
 		if !op.opened {

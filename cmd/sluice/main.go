@@ -30,6 +30,9 @@ func open(ctx context.Context, s cli.Settings) (cli.Session, error) {
 	if s.Watch != nil {
 		opts = append(opts, sluice.WithWatch(func(w executor.Watcher) { s.Watch(w) }))
 	}
+	if s.Log != nil {
+		opts = append(opts, sluice.WithLogger(s.Log))
+	}
 	if s.Slow != nil {
 		opts = append(opts, sluice.WithSlowBlocks(s.Slow))
 	}

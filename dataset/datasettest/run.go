@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"testing"
@@ -26,6 +27,7 @@ type Config struct {
 	OnError      dataset.ErrorPolicy // default skip
 	WantError    bool                // an error of the operator goes into Result.Err instead of failing the test
 	Context      context.Context     // default the test's
+	Logger       *slog.Logger        // default nowhere
 }
 
 // Result is what came out. Its blocks are released when the test ends.
@@ -144,6 +146,9 @@ func (c Config) defaults(tb testing.TB, spec dataset.Spec) Config {
 	}
 	if c.OnError == "" {
 		c.OnError = dataset.OnErrorSkip
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Context == nil {
 		c.Context = tb.Context()

@@ -186,7 +186,7 @@ func (rt *Runtime) BlockRows() int { return rt.cfg.BlockRows }
 func (rt *Runtime) Parallel() int { return rt.cfg.Instances }
 
 // Logger implements dataset.Runtime.
-func (rt *Runtime) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
+func (rt *Runtime) Logger() *slog.Logger { return rt.cfg.Logger }
 
 // Warn implements dataset.Runtime.
 func (rt *Runtime) Warn(class, _ string) {

@@ -90,13 +90,14 @@ type SharedStats struct {
 	InUseBytes    int64 // of slots in use, as charged
 	FreshBytes    int64 // of slots ever given out for the first time since their segment was made
 	RecycledBytes int64 // of slots ever given out again
+	LimitBytes    int64 // what all segments together may take
 }
 
 // Stats returns the present counts.
 func (s *Shared) Stats() SharedStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return SharedStats{len(s.mu.byName), s.mu.mapped, s.mu.inUse, s.mu.made, s.mu.recycle}
+	return SharedStats{len(s.mu.byName), s.mu.mapped, s.mu.inUse, s.mu.made, s.mu.recycle, s.limit}
 }
 
 // Alloc gives n bytes of shared memory with any contents, at a multiple of 64, and of the capacity ClassBytes(n). They are the caller's until Free.

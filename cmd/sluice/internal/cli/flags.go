@@ -34,6 +34,7 @@ type flags struct {
 	from, to    string
 	set         []string
 	see         seeFlags
+	log         string
 }
 
 // sizeFlag is a size in bytes with a unit.
@@ -111,6 +112,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.Var(&f.tempLimit, "temp-limit", "most bytes in --temp-dir (default no limit)")
 	fs.StringVar(&f.from, "from", "", "read the source with `READER`, whatever its extension")
 	fs.StringVar(&f.to, "to", "", "write with `WRITER`, whatever the extension; table prints a table")
+	fs.StringVar(&f.log, "log", "", "add rare events, what Python functions print, and their tracebacks to `FILE`")
 	f.see.register(fs)
 	fs.StringArrayVar(&f.set, "set", nil, "placeholder {NAME} of a job file: `NAME=VALUE`")
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -42,6 +43,7 @@ type Settings struct {
 	Options     dataset.Options
 	Watch       func(Watcher)            // called once for each run
 	Slow        func(executor.SlowBlock) // nil, or is told of slow blocks
+	Log         *slog.Logger             // nil: nowhere
 }
 
 // Backend is a part that may be native or not, for `sluice version`.

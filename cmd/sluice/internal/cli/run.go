@@ -124,7 +124,7 @@ func (a *app) open(ctx context.Context, command string, parse parser) (*job, err
 	if j.flags.see.otlp != "" {
 		j.settings.Slow = j.slow
 	}
-	if j.session, err = a.Open(ctx, j.settings); err != nil {
+	if j.session, err = a.openSession(ctx, j.settings); err != nil {
 		return nil, err
 	}
 	if err := j.build(ctx, parse); err != nil {

@@ -1,0 +1,211 @@
+package python
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/block"
+	"github.com/sluice-data/sluice/dataset/codec"
+)
+
+// try calls the function on b, which begins at row at of the flight's batch, and on its halves if it fails. again says that the process has died on
+// the same rows before.
+func (o *op) try(ctx context.Context, b *block.Block, at int, f *flight, again bool) {
+	err := o.call(ctx, b, at, f)
+	if err == nil {
+		return
+	}
+	n := b.NumRows()
+	d, crashed := errors.AsType[*died](err)
+	r, isRaised := errors.AsType[*raised](err)
+	_, fatal := errors.AsType[*dataset.FatalError](err) // no process can be started: no row is to blame
+	switch {
+	case ctx.Err() != nil:
+		f.err = context.Cause(ctx)
+	case fatal || !crashed && !isRaised:
+		if m, ok := errors.AsType[*mistake](err); ok && m.traceback != "" {
+			o.log.Error("python", "error", m.text, "traceback", m.traceback)
+		}
+		f.err = err
+	case crashed && !again && !d.sure && (n == 1 || o.random): // it may have been killed for reasons of its own
+		o.log.Warn("python process died", "rows", n, "cause", d.text)
+		o.try(ctx, b, at, f, true)
+	case n == 1 || o.random:
+		if isRaised {
+			o.log.Error("python", "error", r.text, "traceback", r.traceback)
+		}
+		for i := range n {
+			f.fails = append(f.fails, failedRow{at + i, err})
+		}
+	default:
+		if crashed {
+			o.log.Warn("python process died", "rows", n, "cause", d.text)
+		}
+		for _, half := range []struct{ from, n int }{{0, n / 2}, {n / 2, n - n/2}} {
+			if f.err == nil {
+				part := b.Slice(half.from, half.n)
+				o.try(ctx, part, at+half.from, f, false)
+				part.Release()
+			}
+		}
+	}
+}
+
+// call calls the function once.
+func (o *op) call(ctx context.Context, b *block.Block, at int, f *flight) error {
+	in, n, stream, err := o.encode(b)
+	if err != nil {
+		return err
+	}
+	defer func() { in.free() }()
+	p, err := o.pool.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	limit := o.spec.p.Timeout
+	tctx, cancel := context.WithTimeoutCause(ctx, limit,
+		&died{fmt.Sprintf("the call on %d rows took longer than timeout=%v; its process was killed", b.NumRows(), limit), "timeout", true})
+	defer cancel()
+	where := in.place
+	where.n = int64(n)
+	r, err := o.converse(tctx, p, callRequest{Op: "call", In: where, Stream: stream})
+	if r != nil && r.Kept {
+		p.kept = append(p.kept, in)
+		in = nil
+	}
+	switch {
+	case err == nil:
+	case isDied(err) || ctx.Err() != nil:
+		o.pool.bury(p)
+		return err
+	default:
+		o.pool.put(p)
+		return err
+	}
+	var room *slab
+	if r.Out.filled {
+		room, p.room = p.room, nil
+	}
+	o.pool.put(p)
+	for _, t := range r.Tracebacks {
+		o.log.Error("python", "traceback", t)
+	}
+	return o.accept(b, at, r, room, f)
+}
+
+func isDied(err error) bool {
+	_, ok := errors.AsType[*died](err)
+	return ok
+}
+
+// converse has one call made, and gives the process room for what it returns when it asks.
+func (o *op) converse(ctx context.Context, p *proc, msg callRequest) (*reply, error) {
+	if p.room != nil {
+		msg.Out = p.room.place
+	}
+	var send any = msg
+	for {
+		var r reply
+		if err := p.exchange(ctx, send, &r); err != nil {
+			return &r, err
+		}
+		switch r.Op {
+		case "done":
+			written := len(r.Passed) < len(o.lay.get) || r.Errors || r.Parents
+			if written != r.Out.filled || written && (p.room == nil || r.Out != p.room.place || r.Len < 0 || r.Len > r.Out.n) {
+				return nil, p.stop(&died{"the process wrote its result where it was not told to", "process", false})
+			}
+			return &r, nil
+		case "room":
+			p.room.free()
+			p.room = nil
+			room, err := o.slabs.get(int(r.Len + r.Len/8))
+			if err != nil {
+				send = roomReply{Full: err.Error()}
+				continue
+			}
+			p.room = room
+			send = roomReply{Out: room.place}
+		default:
+			return nil, p.stop(&died{fmt.Sprintf("the process answered %q", r.Op), "process", false})
+		}
+	}
+}
+
+// encode writes the columns that the function gets into shared memory. n is the length of the message, which begins at the slab's place.
+func (o *op) encode(b *block.Block) (in *slab, n int, stream bool, err error) {
+	cols := make([]arrow.Array, len(o.lay.seen))
+	size := int64(16<<10) + int64(len(cols))*512
+	for i, c := range o.lay.seen {
+		cols[i] = b.Column(c)
+		live := block.ArrayBytes(cols[i])
+		size += live + live/64
+	}
+	rec := array.NewRecordBatch(o.lay.give, cols, int64(b.NumRows()))
+	defer rec.Release()
+	e, _ := o.encoders.Get().(*codec.StreamEncoder)
+	if e == nil {
+		e = codec.NewStreamEncoder(o.lay.give, o.mem)
+	}
+	defer o.encoders.Put(e)
+	if in, err = o.slabs.get(int(size)); err != nil {
+		return nil, 0, false, err
+	}
+	out, err := e.Append(in.bytes[:0], rec)
+	if err == nil && len(out) > cap(in.bytes) { // it was more than expected
+		in.free()
+		if in, err = o.slabs.get(len(out)); err == nil {
+			copy(in.bytes, out)
+		}
+	}
+	if err != nil {
+		in.free()
+		return nil, 0, false, err
+	}
+	in.place.at += codec.StreamAt
+	return in, len(out) - codec.StreamAt, e.HasSchema(), nil
+}
+
+// accept makes blocks and failed rows of an answer. It takes room over.
+func (o *op) accept(b *block.Block, at int, r *reply, room *slab, f *flight) error {
+	res, err := o.read(b, r, room)
+	if err != nil {
+		return err
+	}
+	defer res.release()
+	out, err := o.assemble(b, res)
+	if err != nil {
+		return err
+	}
+	for _, row := range slices.Sorted(maps.Keys(res.failed)) {
+		f.fails = append(f.fails, failedRow{at + row, res.failed[row]})
+	}
+	if out != nil {
+		f.pieces = append(f.pieces, out)
+	}
+	return nil
+}
+
+// rowError is what a function says of one row.
+type rowError struct{ text string }
+
+// Error implements error.
+func (e rowError) Error() string { return e.text }
+
+// Class implements dataset.Classed: the name of the exception, where the text begins with one.
+func (e rowError) Class() string {
+	if name, _, ok := strings.Cut(e.text, ":"); ok && !strings.ContainsAny(name, " \t\n") {
+		return name
+	}
+	return "python"
+}
+
+var _ dataset.Classed = rowError{}

@@ -1,0 +1,14 @@
+//go:build unix && !linux
+
+package python
+
+import "syscall"
+
+// attributes makes a process a group of its own, which a Ctrl-C for us does not reach. When we end, a pipe that it reads tells it.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// waitEnd does nothing: the wait that follows does it all.
+func waitEnd(int) {}
+
+// memoryOf is not known here.
+func memoryOf(int) (int64, bool) { return 0, false }

@@ -1,0 +1,18 @@
+"""Functions whose cost is that of the way to Python and back."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def identity(batch):
+    return batch
+
+
+identity.schema = lambda schema: schema
+
+
+def copy(batch):
+    return pa.RecordBatch.from_arrays([pc.add(c, 0) for c in batch.columns], names=batch.schema.names)
+
+
+copy.schema = identity.schema

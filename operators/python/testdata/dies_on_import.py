@@ -1,0 +1,4 @@
+import os, sys
+
+print("about to leave", file=sys.stderr)
+os._exit(4)

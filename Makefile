@@ -56,6 +56,9 @@ test-objects: need-go ## object stores against a real S3 server with injected fa
 	GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
 	$(GO) test -tags objects -timeout 20m ./connectors/object
 
+proto: need-test ## regenerate the stubs of the open inference protocol from Triton's own client
+	@sh hack/proto/generate.sh
+
 fuzz: need-go ## run every fuzz target for FUZZTIME (default 60s) each
 	@sh hack/fuzz.sh $(FUZZTIME)
 
@@ -77,4 +80,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects proto fuzz bench bench-peers lint fmt check clean

@@ -56,6 +56,14 @@ test-objects: need-go ## object stores against a real S3 server with injected fa
 	GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
 	$(GO) test -tags objects -timeout 20m ./connectors/object
 
+test-models: need-test ## model clients against real servers: Triton, MLServer, KServe (installs them on first use, 1.2 GB)
+	@sh hack/servers/install.sh
+	$(GO) test -tags models -timeout 20m ./gpu/triton
+
+bench-models: need-test ## shared memory against inline requests on a real Triton server
+	@sh hack/servers/install.sh
+	$(GO) test -tags models -run TestB2 -v -timeout 10m ./benchmarks/b2
+
 proto: need-test ## regenerate the stubs of the open inference protocol from Triton's own client
 	@sh hack/proto/generate.sh
 
@@ -80,4 +88,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects proto fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects test-models bench-models proto fuzz bench bench-peers lint fmt check clean

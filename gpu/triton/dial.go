@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 
 	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/gpu/triton/internal/pb"
@@ -28,7 +29,10 @@ const (
 	reconnectAfter = time.Second
 	// requestsPerConn is how many requests share a connection: one has one writer and one window.
 	requestsPerConn = 8
-	maxConns        = 4
+	// A machine that is gone without a word is noticed this late at most; servers take more frequent pings for an attack.
+	pingEvery  = 310 * time.Second
+	pingWithin = 20 * time.Second
+	maxConns   = 4
 )
 
 // conns are the connections to one server, used in turn.
@@ -69,6 +73,7 @@ func dial(at address, opts gpu.Options, n, limit int) (*conns, error) {
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectAfter},
 			MinConnectTimeout: 5 * time.Second,
 		}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingWithin}),
 		grpc.WithDisableServiceConfig(),
 	}
 	if opts.Token != "" {

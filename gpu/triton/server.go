@@ -51,8 +51,17 @@ func newServer(at address, opts gpu.Options, n, limit int) (*Server, error) {
 // Close ends the connection.
 func (s *Server) Close() error { return s.conns.close() }
 
+// CheckAddress says what is wrong with an address of a server, with or without a model.
+func CheckAddress(addr string) error {
+	_, err := parseAddress(addr)
+	return err
+}
+
 // Host returns host:port.
 func (s *Server) Host() string { return s.at.host }
+
+// ModelName returns the model in the address, empty if it has none.
+func (s *Server) ModelName() string { return s.at.model }
 
 func (s *Server) timeout() time.Duration {
 	if s.opts.Timeout > 0 {

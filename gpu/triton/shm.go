@@ -78,10 +78,14 @@ func (r *regions) decide(d dialect) {
 func (r *regions) notes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.mu.note == "" {
-		return nil
+	var list []string
+	if r.mu.note != "" {
+		list = append(list, r.mu.note)
 	}
-	return []string{r.mu.note}
+	if n := r.slots.missed(); n > 0 && !r.mu.off {
+		list = append(list, fmt.Sprintf("shared memory ran out: %d bytes were sent inline; give %s more room", n, store.DefaultDir()))
+	}
+	return list
 }
 
 // epoch tells the present life of the server, as far as known.
@@ -162,6 +166,7 @@ func (r *regions) refused(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mu.off = true
+	r.slots.unshare()
 	r.mu.note = fmt.Sprintf("shared memory is off: the server refused it (%v); it must run on this machine, see the same %s, and since version 2.69 be started with --allow-client-shm=true",
 		err, r.slots.shared().Dir())
 }

@@ -24,6 +24,7 @@ type slots struct {
 		sync.Mutex
 		shared  *store.Shared
 		alloc   *store.Allocator
+		off     bool           // the server refused it: nothing new is shared
 		live    map[*byte]bool // handed out, by first byte; true for shared memory
 		inUse   int            // shared ones
 		flying  int            // of those, how many requests on the wire hold
@@ -46,6 +47,32 @@ func (s *slots) share(sh *store.Shared) {
 	defer s.mu.Unlock()
 	s.mu.shared = sh
 	s.mu.alloc = sh.Allocator(s.heap)
+}
+
+// unshare has new memory be plain: the server refused what is shared.
+func (s *slots) unshare() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.off = true
+	s.wake()
+}
+
+// missed returns how many bytes shared memory had no room for.
+func (s *slots) missed() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.alloc == nil {
+		return 0
+	}
+	return s.mu.alloc.MissedBytes()
+}
+
+// sharing returns the allocator of shared memory if a ring of so many slots has one free; called with the lock held.
+func (s *slots) sharing(capacity int) *store.Allocator {
+	if s.mu.off || s.mu.inUse >= capacity || s.mu.aside > 2*s.capacity {
+		return nil
+	}
+	return s.mu.alloc
 }
 
 // shared returns the store, nil when shared memory is off.
@@ -73,7 +100,7 @@ func (m *Model) Free(b []byte) { m.slots.free(b) }
 func (s *slots) get(ctx context.Context, n int) ([]byte, error) {
 	n = max(n, 1)
 	s.mu.Lock()
-	for s.mu.alloc != nil && s.mu.inUse >= s.capacity && s.mu.flying > 0 {
+	for s.mu.alloc != nil && !s.mu.off && s.mu.inUse >= s.capacity && s.mu.flying > 0 {
 		changed := s.mu.changed
 		s.mu.Unlock()
 		select {
@@ -83,10 +110,7 @@ func (s *slots) get(ctx context.Context, n int) ([]byte, error) {
 		}
 		s.mu.Lock()
 	}
-	alloc := s.mu.alloc
-	if s.mu.inUse >= s.capacity || s.mu.aside > 2*s.capacity {
-		alloc = nil
-	}
+	alloc := s.sharing(s.capacity)
 	s.mu.Unlock()
 	b := s.make(alloc, max(n, s.least))
 	return b[:n], nil
@@ -95,10 +119,7 @@ func (s *slots) get(ctx context.Context, n int) ([]byte, error) {
 // output gives room for an output without waiting; nil when there is no shared memory to be had.
 func (s *slots) output(n int) []byte {
 	s.mu.Lock()
-	alloc := s.mu.alloc
-	if s.mu.inUse >= 2*s.capacity || s.mu.aside > 2*s.capacity {
-		alloc = nil
-	}
+	alloc := s.sharing(2 * s.capacity)
 	s.mu.Unlock()
 	if alloc == nil {
 		return nil

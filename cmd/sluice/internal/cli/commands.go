@@ -51,7 +51,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.openEvents() }
 	root.Flags().SortFlags = false
 	root.AddCommand(a.runCommand(), a.explainCommand(), a.opsCommand(), a.versionCommand(),
-		a.runsCommand(), a.errorsCommand(), a.retryCommand(), a.inspectCommand())
+		a.runsCommand(), a.errorsCommand(), a.retryCommand(), a.inspectCommand(), a.doctorCommand(), a.modelsCommand())
 	root.AddCommand(a.lookCommands()...)
 	return root
 }

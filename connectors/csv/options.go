@@ -3,9 +3,9 @@ package csv
 import (
 	"strings"
 
-	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/coltype"
 )
 
 // Limits that hold unless Options say otherwise.
@@ -140,8 +140,8 @@ func (o Options) Validate() error {
 }
 
 // columnTypes reads the schema option. A column name may hold a dot: CSV has nothing inside columns.
-func (o Options) columnTypes() ([]file.ColumnType, error) {
-	types, err := file.ParseSchema(o.Schema)
+func (o Options) columnTypes() ([]coltype.Column, error) {
+	types, err := coltype.Parse(o.Schema)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,8 @@
 package jsonl
 
 import (
-	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/coltype"
 )
 
 // Limits that hold unless Options say otherwise.
@@ -100,6 +100,6 @@ func (o Options) Validate() error {
 	case o.Mixed != MixedError && o.Mixed != MixedString:
 		return dataset.Usagef("mixed=%s: must be error or string", o.Mixed)
 	}
-	_, err := file.ParseSchema(o.Schema)
+	_, err := coltype.Parse(o.Schema)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/connectors/internal/scalar"
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/coltype"
 )
 
 // The sample that inference reads.
@@ -39,7 +40,7 @@ func pin(ctx context.Context, set *file.Set, opt Options) (*pinned, error) {
 			break
 		}
 	}
-	overrides, err := file.ParseSchema(opt.Schema)
+	overrides, err := coltype.Parse(opt.Schema)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func (n *inferrer) sampleFile(ctx context.Context, set *file.Set, ref dataset.Fi
 }
 
 // override sets the type of the column at path below s, which need not have been in the sample.
-func (s *shape) override(c file.ColumnType, path []string) error {
+func (s *shape) override(c coltype.Column, path []string) error {
 	if len(path) == 0 {
 		s.given = c.Type
 		return nil
@@ -80,7 +81,7 @@ func (s *shape) override(c file.ColumnType, path []string) error {
 	if s.given != nil {
 		return dataset.Usagef("schema=: %q lies inside a column whose type is given too", strings.Join(c.Path, "."))
 	}
-	if path[0] == file.ListElement {
+	if path[0] == coltype.ListElement {
 		if s.kinds == 0 {
 			s.kinds = kindArray
 		}

@@ -140,6 +140,23 @@ type Allocator struct {
 // NewAllocator makes an allocator. A nil account charges nothing.
 func NewAllocator(pool *Pool, account Account) *Allocator { return &Allocator{pool, account} }
 
+var _ Account = (*Allocator)(nil)
+
+// Charge implements Account, for memory that others make and that belongs to the same budget: mapped segments, child processes. Whether it
+// waits is the account's affair: for stages with asynchronous calls it does not, and what they owe is settled before their next task.
+func (a *Allocator) Charge(n int64) {
+	if a.account != nil {
+		a.account.Charge(n)
+	}
+}
+
+// Refund implements Account: it gives back what Charge took.
+func (a *Allocator) Refund(n int64) {
+	if a.account != nil {
+		a.account.Refund(n)
+	}
+}
+
 // Budget is the memory budget, in bytes, that the allocator's pool belongs to. Who gathers rows before writing them gathers a small part of it.
 func (a *Allocator) Budget() int64 { return a.pool.limit }
 

@@ -66,10 +66,22 @@ func (d *Decoder) decode(mem memory.Allocator, frame []byte, whole *memory.Buffe
 	return rec, nil
 }
 
-// read decodes a frame whose header and checksum are right. Arrow's reader drops references when it panics half way, so whatever it took is
-// kept in a ledger and freed by hand then.
-func (d *Decoder) read(mem memory.Allocator, h header, frame []byte, whole *memory.Buffer) (rec arrow.RecordBatch, err error) {
-	books := &ledger{mem: mem, left: int64(h.raw) + int64(len(frame)) + slack}
+// read decodes a frame whose header and checksum are right.
+func (d *Decoder) read(mem memory.Allocator, h header, frame []byte, whole *memory.Buffer) (arrow.RecordBatch, error) {
+	rec, err := d.guarded(mem, int64(h.raw)+int64(len(frame))+slack, func(list *messages, books memory.Allocator) error {
+		return list.fill(d, books, h, frame, whole)
+	})
+	if err == nil && uint64(rec.NumRows()) != h.rows {
+		rec.Release()
+		return nil, corrupt("%d rows, want %d", rec.NumRows(), h.rows)
+	}
+	return rec, err
+}
+
+// guarded has Arrow's reader read the record of the messages that fill lists; it may take so many bytes. The reader drops references when it panics
+// half way, so whatever it took is kept in a ledger and freed by hand then.
+func (d *Decoder) guarded(mem memory.Allocator, most int64, fill func(*messages, memory.Allocator) error) (rec arrow.RecordBatch, err error) {
+	books := &ledger{mem: mem, left: most}
 	var list messages
 	defer func() {
 		v := recover()
@@ -86,7 +98,7 @@ func (d *Decoder) read(mem memory.Allocator, h header, frame []byte, whole *memo
 			rec = nil
 		}
 	}()
-	if err := list.fill(d, books, h, frame, whole); err != nil {
+	if err := fill(&list, books); err != nil {
 		return nil, err
 	}
 	r, err := ipc.NewReaderFromMessageReader(&list, ipc.WithAllocator(books))
@@ -98,21 +110,21 @@ func (d *Decoder) read(mem memory.Allocator, h header, frame []byte, whole *memo
 	if err != nil {
 		return nil, corrupt("%v", err)
 	}
-	return d.accept(got, h)
+	return d.accept(got)
 }
 
 // accept checks a decoded record and gives it the decoder's schema. got is borrowed.
-func (d *Decoder) accept(got arrow.RecordBatch, h header) (arrow.RecordBatch, error) {
-	if uint64(got.NumRows()) != h.rows || int(got.NumCols()) != d.schema.NumFields() {
-		return nil, corrupt("%d rows and %d columns, want %d and %d", got.NumRows(), got.NumCols(), h.rows, d.schema.NumFields())
+func (d *Decoder) accept(got arrow.RecordBatch) (arrow.RecordBatch, error) {
+	if int(got.NumCols()) != d.schema.NumFields() {
+		return nil, corrupt("%d columns, want %d", got.NumCols(), d.schema.NumFields())
 	}
 	for i, f := range d.schema.Fields() {
 		c := got.Column(i)
 		if !arrow.TypeEqual(c.DataType(), f.Type) {
 			return nil, corrupt("column %q is %s, want %s", f.Name, c.DataType(), f.Type)
 		}
-		if c.Len() != int(h.rows) {
-			return nil, corrupt("column %q has %d rows, want %d", f.Name, c.Len(), h.rows)
+		if c.Len() != int(got.NumRows()) {
+			return nil, corrupt("column %q has %d rows, want %d", f.Name, c.Len(), got.NumRows())
 		}
 		if err := validate(c.Data().(*array.Data), 0); err != nil {
 			return nil, fmt.Errorf("column %q: %w", f.Name, err)

@@ -11,5 +11,8 @@
 // The last section is the record batch; those before it are the dictionaries it needs. Decoders trust nothing: lengths are checked
 // against the frame and a limit before memory is taken, and arrays are checked before they are handed out.
 //
+// A StreamEncoder makes ordinary IPC streams with the same alignment, for processes that map them with another Arrow library; ViewStream reads what such a
+// library writes, in place.
+//
 // The package does no I/O and keeps no goroutine. Read frame.go first.
 package codec

@@ -128,13 +128,7 @@ func (e *Encoder) writeBody(p *ipc.Payload, moves []place, raw int) error {
 		e.body = grow(e.body[:0], raw)
 		body = e.body
 	}
-	gap := int64(0)
-	for _, m := range moves {
-		clear(body[gap:m.to])
-		gap = m.to + m.n
-	}
-	clear(body[gap:])
-	if err := p.SerializeBody(&spreader{dst: body, moves: moves}); err != nil || e.compression == None {
+	if err := fillBody(p, body, moves); err != nil || e.compression == None {
 		return err
 	}
 	dst, err := e.compress(e.dst, body)

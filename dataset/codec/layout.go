@@ -46,10 +46,16 @@ func relayout(meta []byte) ([]place, int64) {
 			at += bufferStruct
 		}
 	}
-	if b := flatbuffers.UOffsetT(msg.Offset(slotBodyLength)); b != 0 {
-		msg.MutateInt64(b+msg.Pos, end)
-	}
+	setBodyLength(meta, end)
 	return moves, end
+}
+
+// setBodyLength writes the length of the body into the metadata of a message that has one.
+func setBodyLength(meta []byte, n int64) {
+	msg := &flatbuffers.Table{Bytes: meta, Pos: flatbuffers.GetUOffsetT(meta)}
+	if b := flatbuffers.UOffsetT(msg.Offset(slotBodyLength)); b != 0 {
+		msg.MutateInt64(b+msg.Pos, n)
+	}
 }
 
 // spreader receives the body as the IPC writer lays it out and places the buffers in dst, which is zeroed.

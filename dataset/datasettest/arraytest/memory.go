@@ -16,6 +16,8 @@ type Memory struct {
 	held  map[*byte]allocation
 	bytes int64
 	peak  int64
+	// charged is what Charge took and Refund has not given back.
+	charged int64
 	// FailAfter, if positive, makes the allocator panic with ErrNoMemory at that allocation and all later ones.
 	FailAfter int
 	count     int
@@ -60,6 +62,25 @@ func (m *Memory) Check(tb testing.TB) {
 	for _, a := range m.held {
 		tb.Errorf("%d bytes were not freed (%d in all); one buffer of %d came from:\n%s", m.bytes, len(m.held), a.size, a.trace())
 		return
+	}
+	if m.charged != 0 {
+		tb.Errorf("%d bytes that were charged for other memory were not refunded", m.charged)
+	}
+}
+
+// Charge notes n bytes of memory that was made elsewhere, as block.Account says.
+func (m *Memory) Charge(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.charged += n
+}
+
+// Refund takes n bytes off what was charged.
+func (m *Memory) Refund(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.charged -= n; m.charged < 0 {
+		panic("refund memory: more than was charged")
 	}
 }
 

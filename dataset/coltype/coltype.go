@@ -1,4 +1,4 @@
-package file
+package coltype
 
 import (
 	"fmt"
@@ -8,22 +8,23 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/block"
 )
 
-// ColumnType is one item of a schema option: a column, or a part of one, and the type that it is read as.
-type ColumnType struct {
+// Column is one item of a schema option: a column, or a part of one, and its type.
+type Column struct {
 	Path []string // names from the outside in; ListElement stands for every element of a list
 	Type arrow.DataType
 }
 
-// ListElement is the step of a ColumnType's path that means the elements of a list.
+// ListElement is the step of a Column's path that means the elements of a list.
 const ListElement = "[]"
 
-// ParseSchema reads the text of a schema option: "id:int64, tags[]:string, user.name:string, "odd name":list<float32>". A space may stand
-// for the colon ("id int64, at timestamp"). Types are those of TypeNames. It says how named columns are read; the others are inferred.
-func ParseSchema(text string) ([]ColumnType, error) {
+// Parse reads the text of a schema option: "id:int64, tags[]:string, user.name:string, "odd name":list<float32>". A space may stand
+// for the colon ("id int64, at timestamp"). Types are those of Names.
+func Parse(text string) ([]Column, error) {
 	p := schemaParser{text: text}
-	var out []ColumnType
+	var out []Column
 	for {
 		p.blank()
 		if p.i == len(p.text) {
@@ -37,9 +38,24 @@ func ParseSchema(text string) ([]ColumnType, error) {
 	}
 }
 
-// TypeNames are the type names of schema options, for help. list<T>, struct<name: T, …>, timestamp[unit] and decimal(p, s) take parts.
-var TypeNames = []string{"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
-	"string", "large_string", "binary", "large_binary", "date", "timestamp", "decimal", "list", "struct"}
+// ParseType reads the name of one type.
+func ParseType(text string) (arrow.DataType, error) {
+	p := schemaParser{text: text}
+	t, err := p.typ()
+	if err == nil {
+		if p.blank(); p.i < len(p.text) {
+			err = fmt.Errorf("there is more text after the type")
+		}
+	}
+	if err != nil {
+		return nil, dataset.Usagef("type %q: %v", text, err)
+	}
+	return t, nil
+}
+
+// Names are the names of types, for help. list<T>, list<T, size>, struct<name: T, …>, timestamp[unit] and decimal(p, s) take parts.
+var Names = []string{"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
+	"string", "large_string", "binary", "large_binary", "image", "date", "timestamp", "decimal", "list", "struct"}
 
 var plainTypes = map[string]arrow.DataType{
 	"bool": arrow.FixedWidthTypes.Boolean, "boolean": arrow.FixedWidthTypes.Boolean,
@@ -49,7 +65,7 @@ var plainTypes = map[string]arrow.DataType{
 	"uint64": arrow.PrimitiveTypes.Uint64, "float32": arrow.PrimitiveTypes.Float32, "float64": arrow.PrimitiveTypes.Float64,
 	"float": arrow.PrimitiveTypes.Float64, "double": arrow.PrimitiveTypes.Float64,
 	"string": arrow.BinaryTypes.String, "text": arrow.BinaryTypes.String, "large_string": arrow.BinaryTypes.LargeString,
-	"binary": arrow.BinaryTypes.Binary, "large_binary": arrow.BinaryTypes.LargeBinary, "date": arrow.FixedWidthTypes.Date32,
+	"binary": arrow.BinaryTypes.Binary, "large_binary": arrow.BinaryTypes.LargeBinary, "image": block.Image, "date": arrow.FixedWidthTypes.Date32,
 	"timestamp": &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"},
 }
 
@@ -81,7 +97,7 @@ func (p *schemaParser) eat(s string) bool {
 }
 
 // column reads "path : type".
-func (p *schemaParser) column() (c ColumnType, err error) {
+func (p *schemaParser) column() (c Column, err error) {
 	for {
 		name, err := p.name()
 		if err != nil {
@@ -137,14 +153,7 @@ func (p *schemaParser) typ() (arrow.DataType, error) {
 	name = strings.ToLower(name)
 	switch {
 	case name == "list" && p.eat("<"):
-		elem, err := p.typ()
-		if err == nil && !p.eat(">") {
-			err = fmt.Errorf("want > after the type of the list's elements")
-		}
-		if err != nil {
-			return nil, err
-		}
-		return arrow.ListOf(elem), nil
+		return p.listType()
 	case name == "struct" && p.eat("<"):
 		return p.structType()
 	case name == "timestamp" && p.eat("["):
@@ -155,7 +164,32 @@ func (p *schemaParser) typ() (arrow.DataType, error) {
 	if t := plainTypes[name]; t != nil {
 		return t, nil
 	}
-	return nil, fmt.Errorf("unknown type %q%s", name, dataset.DidYouMean(name, append([]string(nil), TypeNames...)))
+	return nil, fmt.Errorf("unknown type %q%s", name, dataset.DidYouMean(name, append([]string(nil), Names...)))
+}
+
+// listType reads "T>" or "T, size>".
+func (p *schemaParser) listType() (arrow.DataType, error) {
+	elem, err := p.typ()
+	if err != nil {
+		return nil, err
+	}
+	size := int64(0)
+	if p.eat(",") {
+		word, err := p.name()
+		if err == nil {
+			size, err = strconv.ParseInt(word, 10, 32)
+		}
+		if err != nil || size < 1 {
+			return nil, fmt.Errorf("want the size of the lists, 1 or more, after the comma")
+		}
+	}
+	switch {
+	case !p.eat(">"):
+		return nil, fmt.Errorf("want > after the type of the list's elements")
+	case size > 0:
+		return arrow.FixedSizeListOf(int32(size), elem), nil
+	}
+	return arrow.ListOf(elem), nil
 }
 
 func (p *schemaParser) structType() (arrow.DataType, error) {

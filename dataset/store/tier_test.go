@@ -1,15 +1,22 @@
 package store
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/sluice-data/sluice/connectors/connectortest"
+	"github.com/sluice-data/sluice/dataset/codec"
 	"github.com/sluice-data/sluice/dataset/datasettest/arraytest"
 )
 
@@ -48,8 +55,15 @@ func tiers(t *testing.T, mem *arraytest.Memory, schema *arrow.Schema) map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := &Heap{}
-	return map[string]Tier{"heap": &Heap{Limit: 1 << 30}, "disk": disk, "chain": Chain{full, disk}}
+	segments, err := NewSegments(open(t, SharedConfig{}), schema, mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none, err := NewSegments(open(t, SharedConfig{Limit: 1}), schema, mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]Tier{"heap": &Heap{Limit: 1 << 30}, "disk": disk, "shared": segments, "chain": Chain{&Heap{}, none, disk}}
 }
 
 func TestTiersGiveBack(t *testing.T) {
@@ -126,4 +140,60 @@ func TestTiersRefuse(t *testing.T) {
 	if _, err := s.Load(mem); err == nil {
 		t.Error("a cut file is read")
 	}
+}
+
+// TestPyArrowOpensInPlace has pyarrow open records in the segment where they lie, without a copy, and change them there: what it changed is what we read.
+func TestPyArrowOpensInPlace(t *testing.T) {
+	py := connectortest.Python(t, "pyarrow")
+	if py == "" {
+		return
+	}
+	mem := arraytest.NewMemory(t)
+	dict := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: arrow.BinaryTypes.String}
+	for name, types := range map[string][]arrow.DataType{
+		"flat":       {arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String, arrow.PrimitiveTypes.Float64},
+		"dictionary": {arrow.PrimitiveTypes.Int64, dict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := arraytest.RandomRecord(rand.New(rand.NewPCG(7, 1)), mem, types, 1000, false)
+			defer rec.Release()
+			s := open(t, SharedConfig{})
+			tier, err := NewSegments(s, rec.Schema(), mem)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, err := tier.Put(rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stored.Release()
+			in := stored.(*SharedRecord)
+			schema := filepath.Join(t.TempDir(), "schema")
+			if err := os.WriteFile(schema, ipcSchema(t, rec.Schema()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			at := in.Span()
+			connectortest.RunPython(t, py, filepath.Join("testdata", "inplace.py"), filepath.Join(s.Dir(), at.Segment), fmt.Sprint(at.Offset+codec.StreamAt),
+				fmt.Sprint(at.Len-codec.StreamAt), schema, fmt.Sprint(in.HasSchema()))
+			got, err := stored.Load(mem)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer got.Release()
+			want := rec.Column(0).(*array.Int64).Value(0) + 1
+			if v := got.Column(0).(*array.Int64).Value(0); v != want {
+				t.Errorf("the first number is %d after Python added 1 to it in place, want %d", v, want)
+			}
+		})
+	}
+}
+
+// ipcSchema is the stream of a schema and no records.
+func ipcSchema(t *testing.T, schema *arrow.Schema) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := ipc.NewWriter(&b, ipc.WithSchema(schema)).Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

@@ -14,6 +14,9 @@ const (
 	// worthSharing is the size from which a tensor goes through shared memory: below it the parameters cost as much as the bytes.
 	worthSharing = 4 << 10
 
+	// forgetPart is the share of an output's largest size that each smaller answer takes off.
+	forgetPart = 32
+
 	paramRegion = "shared_memory_region"
 	paramSize   = "shared_memory_byte_size"
 	paramOffset = "shared_memory_offset"
@@ -280,7 +283,8 @@ func (s *sizes) learn(d *details, req *gpu.Request, name string, bytes int) {
 	if s.seen == nil {
 		s.seen = map[string]int{}
 	}
-	s.seen[name] = max(s.seen[name], (bytes+rows-1)/rows)
+	before := s.seen[name]
+	s.seen[name] = max((bytes+rows-1)/rows, before-before/forgetPart) // one huge answer is not reserved for ever
 }
 
 func rowsOf(d *details, req *gpu.Request) int64 {

@@ -29,7 +29,11 @@ const (
 // Options of reading whole files. The zero value stands for the defaults.
 type Options struct {
 	MaxFile dataset.ByteSize `json:"max_file,omitempty" doc:"largest file read; larger ones are row errors (256MiB)"`
+	file.Hive
 }
+
+// Defaults implements dataset.Defaulter.
+func (Options) Defaults() any { return Options{MaxFile: DefaultMaxFile} }
 
 // Validate reports an option that is out of range.
 func (o Options) Validate() error {

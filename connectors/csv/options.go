@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sluice-data/sluice/connectors/internal/charset"
+	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/coltype"
 )

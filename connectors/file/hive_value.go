@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/dataset/coltype"
 	"github.com/sluice-data/sluice/dataset/expr"
 )
 
@@ -53,7 +54,7 @@ func hiveUnescape(s string) string {
 
 // hiveTypes reads the types that the option gives.
 func hiveTypes(option string) ([]hiveField, error) {
-	columns, err := ParseSchema(option)
+	columns, err := coltype.Parse(option)
 	if err != nil {
 		return nil, dataset.Usagef("hive=%q: want auto, off, or types such as \"year int64, lang string\": %v", option, err)
 	}

@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/coltype"
 )

@@ -3,8 +3,8 @@ package csv
 import (
 	"strings"
 
-	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/coltype"
 )

@@ -6,6 +6,7 @@ PY        := .venv/bin/python
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS   := -X main.version=$(VERSION)
 FUZZTIME  ?= 60s
+SOAK      ?= 20m
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
@@ -49,12 +50,24 @@ debug-test: need-go ## tests with poisoned memory and a table of live blocks
 test-mutations: need-go ## prove the scheduler's tests: every stored mutation must be caught
 	$(GO) test -tags mutation -run TestMutations -timeout 30m ./executor/sched
 
-test-chaos: need-test ## kill runs at every crash point and at random times, many times (long)
-	SLUICE_CHAOS=1 $(GO) test -run 'Crash|Chaos|Kill' -timeout 120m . ./executor/...
+test-chaos: need-test gateway ## kill runs at every crash point and at random times, on disk and on an S3 server, many times (long)
+	SLUICE_CHAOS=1 $(GO) test -v -tags objects -run 'Crash|Chaos|Kill|Faults|LongJournal' -timeout 120m . ./executor/... ./cmd/sluice
 
-test-objects: need-go ## object stores against a real S3 server with injected faults (builds the server on first use)
-	GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
-	$(GO) test -tags objects -timeout 20m ./connectors/object
+gateway: need-go
+	@GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
+
+test-objects: gateway ## object stores against a real S3 server with injected faults and kills (builds the server on first use)
+	$(GO) test -tags objects -timeout 20m ./connectors/object/...
+	$(GO) test -tags objects -run Objects -timeout 30m . ./executor/commit ./cmd/sluice
+
+bench-overhead: need-go ## what keeping runs resumable costs on B1 and B3 (DATA=folder of benchmarks/peers/gen.py)
+	python3 benchmarks/overhead.py $(DATA) $(or $(WORK),/tmp/sluice-overhead)
+
+test-browser: need-go ## open the page of --report in a real headless browser (finds or installs one)
+	SLUICE_BROWSER=$$(sh hack/browser.sh) $(GO) test -count=1 -tags browser -run TestReportInABrowser ./cmd/sluice
+
+soak: need-test ## run for SOAK (default 20m) under the race detector with display and metrics on, and look for leaks
+	CGO_ENABLED=1 SLUICE_SOAK=$(SOAK) $(GO) test -count=1 -race -tags soak -run TestSoak -timeout 0 -v ./cmd/sluice
 
 test-models: need-test ## model clients against real servers: Triton, MLServer, KServe (installs them on first use, 1.2 GB)
 	@sh hack/servers/install.sh
@@ -88,4 +101,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects test-models bench-models proto fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test gateway bench-overhead build deps demo test race debug-test test-mutations test-chaos test-objects test-browser test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean

@@ -70,15 +70,16 @@ func rawOf(r *pb.ModelInferResponse, i int) []byte {
 
 // fillTensor finds the contents of an output of n elements.
 func fillTensor(t *gpu.Tensor, o *pb.ModelInferResponse_InferOutputTensor, n int64, raw, slot []byte) error {
-	if used := o.Parameters[paramRegion] != nil; used && slot != nil {
-		size := o.Parameters[paramSize].GetInt64Param()
-		if size < 0 || size > int64(len(slot)) {
-			return fmt.Errorf("%d bytes in a slot of %d", size, len(slot))
+	switch used := o.Parameters[paramRegion] != nil; {
+	case slot != nil && len(raw) == 0 && o.Contents == nil: // Triton says nothing more about what it wrote there
+		want := n * int64(t.Type.Size())
+		if want > int64(len(slot)) {
+			return fmt.Errorf("%d bytes in a slot of %d", want, len(slot))
 		}
-		raw = slot[:size]
-	} else if used {
+		raw = slot[:want]
+	case used:
 		return fmt.Errorf("it is in shared memory that was not asked for")
-	} else if o.Contents != nil && len(raw) == 0 {
+	case o.Contents != nil && len(raw) == 0:
 		return fromContents(t, o.Contents, n)
 	}
 	if t.Type == gpu.Bytes {

@@ -232,8 +232,6 @@ class Server(rpc.GRPCInferenceServiceServicer):
             if size < len(y):
                 raise Fault(code.INTERNAL, "shared memory size specified with the request for output 'y' (%d bytes) should be at least %d bytes to hold the results" % (size, len(y)))
             m[at:at + len(y)] = y
-            o.parameters["shared_memory_region"].string_param = asked.parameters["shared_memory_region"].string_param
-            o.parameters["shared_memory_byte_size"].int64_param = len(y)
             r.raw_output_contents.append(b"")
         elif args.typed and kind == "FP32":
             import struct

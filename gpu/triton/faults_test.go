@@ -162,6 +162,7 @@ func TestKilledInFlight(t *testing.T) {
 	m := openModel(t, p, "ident_FP32", gpu.Options{Shared: true})
 	dir := t.TempDir()
 	started := filepath.Join(dir, "started")
+	warm(t, m)
 	failed := make(chan error)
 	in := floats(t, m, 1, 5000)
 	go func() {
@@ -184,6 +185,7 @@ func TestCancelledSlot(t *testing.T) {
 	m := openModel(t, p, "ident_FP32", gpu.Options{Shared: true, Slots: 4})
 	dir := t.TempDir()
 	started, until := filepath.Join(dir, "started"), filepath.Join(dir, "until")
+	warm(t, m)
 	in := floats(t, m, 1, 5000)
 	slot := &in.Data[0]
 	ctx, cancel := context.WithCancel(t.Context())
@@ -311,6 +313,16 @@ func TestServerDeadline(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "timeout is 7") {
 		t.Errorf("the caller's own limit: %v", err)
 	}
+}
+
+// warm has the model learn how large its output is, so that the next has a slot.
+func warm(t *testing.T, m *Model) {
+	t.Helper()
+	resp, err := m.Infer(t.Context(), &gpu.Request{Inputs: []gpu.Tensor{floats(t, m, 1, 5000)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Release()
 }
 
 // await waits for a file that the server makes.

@@ -98,7 +98,6 @@ func (m *Model) Alloc(ctx context.Context, n int) ([]byte, error) {
 func (m *Model) Free(b []byte) { m.slots.free(b) }
 
 func (s *slots) get(ctx context.Context, n int) ([]byte, error) {
-	n = max(n, 1)
 	s.mu.Lock()
 	for s.mu.alloc != nil && !s.mu.off && s.mu.inUse >= s.capacity && s.mu.flying > 0 {
 		changed := s.mu.changed
@@ -112,7 +111,7 @@ func (s *slots) get(ctx context.Context, n int) ([]byte, error) {
 	}
 	alloc := s.sharing(s.capacity)
 	s.mu.Unlock()
-	b := s.make(alloc, max(n, s.least))
+	b := s.make(alloc, max(n, s.least, 1))
 	return b[:n], nil
 }
 
@@ -161,7 +160,7 @@ func (s *slots) owned(b []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.mu.live[unsafe.SliceData(b)]
-	return ok && len(b) > 0
+	return ok && cap(b) > 0
 }
 
 // free gives bytes back for the next request.

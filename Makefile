@@ -69,6 +69,17 @@ test-browser: need-go ## open the page of --report in a real headless browser (f
 soak: need-test ## run for SOAK (default 20m) under the race detector with display and metrics on, and look for leaks
 	CGO_ENABLED=1 SLUICE_SOAK=$(SOAK) $(GO) test -count=1 -race -tags soak -run TestSoak -timeout 0 -v ./cmd/sluice
 
+test-models: need-test ## model clients against real servers: Triton, MLServer, KServe (installs them on first use, 1.2 GB)
+	@sh hack/servers/install.sh
+	$(GO) test -tags models -timeout 20m ./gpu/triton
+
+bench-models: need-test ## shared memory against inline requests on a real Triton server
+	@sh hack/servers/install.sh
+	$(GO) test -tags models -run TestB2 -v -timeout 10m ./benchmarks/b2
+
+proto: need-test ## regenerate the stubs of the open inference protocol from Triton's own client
+	@sh hack/proto/generate.sh
+
 fuzz: need-go ## run every fuzz target for FUZZTIME (default 60s) each
 	@sh hack/fuzz.sh $(FUZZTIME)
 
@@ -90,4 +101,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test gateway bench-overhead build deps demo test race debug-test test-mutations test-chaos test-objects test-browser soak fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test gateway bench-overhead build deps demo test race debug-test test-mutations test-chaos test-objects test-browser test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean

@@ -7,9 +7,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
-	"github.com/sluice-data/sluice/dataset/codec"
+	"github.com/sluice-data/sluice/dataset/store"
 	"github.com/sluice-data/sluice/executor/sched"
 )
 
@@ -17,18 +16,15 @@ import (
 // source has to advance.
 type portSpill struct {
 	mu     sync.Mutex
-	file   *dataset.ScratchFile
-	enc    *codec.Encoder
-	dec    *codec.Decoder
-	buf    []byte
+	disk   *store.Disk
 	blocks map[*block.Block]spilledBlock
 }
 
 // spilledBlock is where a block is. ghost is a block of the same rows without columns: it keeps their identity, and keeps them counted
 // as live.
 type spilledBlock struct {
-	off, len int64
-	ghost    *block.Block
+	stored store.Stored
+	ghost  *block.Block
 }
 
 // spill writes queued blocks of a port to disk on a goroutine of its own and then tells the scheduler. Called with run.mu held.
@@ -56,28 +52,22 @@ func (s *stage) spill(port int, items []sched.Item) {
 func (p *portSpill) write(r *run, schema *arrow.Schema, b *block.Block) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.file == nil {
+	if p.disk == nil {
 		f, err := r.scratch.file()
 		if err != nil {
 			return err
 		}
-		p.file, p.blocks = f, map[*block.Block]spilledBlock{}
-		p.enc = codec.NewEncoder(schema, codec.LZ4, memory.NewGoAllocator())
-		if p.dec, err = codec.NewDecoder(schema, 0); err != nil {
+		if p.disk, err = store.NewDisk(f, schema, memory.NewGoAllocator()); err != nil {
 			return err
 		}
+		p.blocks = map[*block.Block]spilledBlock{}
 	}
-	frame, err := p.enc.Append(p.buf[:0], b.Record())
+	stored, err := p.disk.Put(b.Record())
 	if err != nil {
 		return err
 	}
-	p.buf = frame
-	off := p.file.Size()
-	if _, err := p.file.Write(frame); err != nil {
-		return err
-	}
 	ghost := b.Replace(block.FromColumns(arrow.NewSchema(nil, nil), nil, b.NumRows()))
-	p.blocks[b] = spilledBlock{off, int64(len(frame)), ghost}
+	p.blocks[b] = spilledBlock{stored, ghost}
 	b.Release()
 	return nil
 }
@@ -107,12 +97,8 @@ func (w *worker) load(port int, it sched.Item) (*block.Block, error) {
 		return b, nil
 	}
 	defer at.ghost.Release()
-	p := &w.stage.spills[port]
-	frame := make([]byte, at.len)
-	if _, err := p.file.ReadAt(frame, at.off); err != nil {
-		return nil, fmt.Errorf("read spilled input of %s: %w", w.stage.Name, err)
-	}
-	rec, err := p.dec.Decode(w.mem, frame)
+	defer at.stored.Release()
+	rec, err := at.stored.Load(w.mem)
 	if err != nil {
 		return nil, fmt.Errorf("read spilled input of %s: %w", w.stage.Name, err)
 	}
@@ -131,6 +117,7 @@ func (r *run) drop(stage sched.StageID, it sched.Item) {
 			break
 		}
 		if at, onDisk := s.take(port, it); onDisk {
+			at.stored.Release()
 			at.ghost.Release()
 			return
 		}

@@ -3,7 +3,10 @@ package gpu
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
+
+	"github.com/sluice-data/sluice/dataset/block"
 )
 
 // Model is one model on one replica: a model of one server, or a session in this process. All methods are safe for concurrent use.
@@ -44,6 +47,17 @@ type Options struct {
 	Slots     int           // requests in flight at most; zero means 16
 	Token     string        // bearer token of the server; never logged
 	TLS       bool          // use TLS
+	// Memory is where Alloc and outputs of known size take memory that is not shared, and its account is charged for shared memory too; nil means
+	// memory of the model's own that nobody counts.
+	Memory *block.Allocator
+}
+
+// Streamer is a Model whose decoupled models can hand out one response after another. Infer of such a model joins all of them along the first
+// dimension.
+type Streamer interface {
+	// Stream runs one request; each response is released by the caller. It ends after the last one, or with an error as of Infer. Breaking out of the
+	// loop cancels the request. Data of inputs is taken over as Infer does.
+	Stream(ctx context.Context, req *Request) iter.Seq2[*Response, error]
 }
 
 // Info describes a model.

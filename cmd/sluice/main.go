@@ -14,7 +14,7 @@ import (
 var version = "dev"
 
 func main() {
-	p := cli.Program{Version: version, Open: open, DefaultMemory: executor.DefaultMemory, Backends: backends}
+	p := cli.Program{Version: version, Open: open, DefaultMemory: executor.DefaultMemory, Backends: backends, Libraries: libraries}
 	os.Exit(p.Main(context.Background(), os.Args[1:]))
 }
 

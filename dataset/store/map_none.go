@@ -15,4 +15,4 @@ func DefaultDir() string { return os.TempDir() }
 func createMapped(string, string, int64) ([]byte, error) { return nil, errNone }
 func unmap([]byte)                                       {}
 func tryLock(*os.File) (bool, error)                     { return false, errNone }
-func freeBytes(string) (int64, error)                    { return 0, errNone }
+func spaceOf(string) (int64, int64, error)               { return 0, 0, errNone }

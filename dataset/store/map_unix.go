@@ -28,7 +28,7 @@ func createMapped(dir, name string, size int64) (mem []byte, err error) {
 	}()
 	if err := reserve(f, size); err != nil {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EDQUOT) {
-			free, _ := freeBytes(dir)
+			_, free, _ := spaceOf(dir)
 			return nil, fmt.Errorf("%w: %s has %d bytes free, %d are needed; give it more (docker run --shm-size, or mount -o remount,size=)",
 				ErrFull, dir, free, size)
 		}
@@ -53,14 +53,14 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// freeBytes returns what may still be taken in the folder.
-func freeBytes(dir string) (int64, error) {
+// spaceOf returns what a folder's file system has, and what of it may still be taken.
+func spaceOf(dir string) (total, free int64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, fmt.Errorf("look at %s: %w", dir, err)
+		return 0, 0, fmt.Errorf("look at %s: %w", dir, err)
 	}
 	if st.Blocks == 0 { // a tmpfs without a limit
-		return math.MaxInt64, nil
+		return math.MaxInt64, math.MaxInt64, nil
 	}
-	return int64(st.Bavail) * int64(st.Bsize), nil
+	return int64(st.Blocks) * int64(st.Bsize), int64(st.Bavail) * int64(st.Bsize), nil
 }

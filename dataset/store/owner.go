@@ -71,26 +71,63 @@ func removeFile(dir, name string) {
 	_ = os.Remove(filepath.Join(dir, name))
 }
 
+// Usage is what a folder of shared memory has.
+type Usage struct {
+	TotalBytes, FreeBytes int64
+	DeadOwners            int // whose segments the next OpenShared removes
+}
+
+// Look tells what a folder of shared memory has, and changes nothing.
+func Look(dir string) (Usage, error) {
+	var u Usage
+	var err error
+	if u.TotalBytes, u.FreeBytes, err = spaceOf(dir); err != nil {
+		return u, err
+	}
+	owners, err := ownersIn(dir)
+	if err != nil {
+		return u, err
+	}
+	for id := range owners {
+		if lock, dead := claim(dir, id); dead {
+			u.DeadOwners++
+			if lock != nil {
+				lock.Close()
+			}
+		}
+	}
+	return u, nil
+}
+
 // Sweep removes the segments and lock files of owners that are dead from a folder and returns how many owners that were. Files that it may not
 // touch, of other users, are left alone.
 func Sweep(dir string) (int, error) {
-	entries, err := os.ReadDir(dir)
+	owners, err := ownersIn(dir)
 	if err != nil {
-		return 0, fmt.Errorf("sweep shared memory: %w", err)
-	}
-	segments := map[string][]string{}
-	for _, e := range entries {
-		if id, ok := ownerOf(e.Name()); ok {
-			segments[id] = append(segments[id], e.Name())
-		}
+		return 0, err
 	}
 	swept := 0
-	for id, names := range segments {
+	for id, names := range owners {
 		if sweepOwner(dir, id, names) {
 			swept++
 		}
 	}
 	return swept, nil
+}
+
+// ownersIn lists the files of each owner in a folder.
+func ownersIn(dir string) (map[string][]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("look for shared memory: %w", err)
+	}
+	owners := map[string][]string{}
+	for _, e := range entries {
+		if id, ok := ownerOf(e.Name()); ok {
+			owners[id] = append(owners[id], e.Name())
+		}
+	}
+	return owners, nil
 }
 
 // ownerOf takes the owner's digits out of a name of ours.
@@ -106,25 +143,35 @@ func ownerOf(name string) (string, bool) {
 	return id, rest == lockSuffix || strings.HasPrefix(rest, "-")
 }
 
-// sweepOwner removes the files of one owner if it is dead.
-func sweepOwner(dir, id string, names []string) bool {
+// claim takes the lock of an owner that is dead; it is nil where the lock file is gone already, as after half a sweep. Files that may not be opened
+// count as alive.
+func claim(dir, id string) (lock *os.File, dead bool) {
 	path := filepath.Join(dir, prefix+id+lockSuffix)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	switch {
-	case errors.Is(err, fs.ErrNotExist): // half swept
-	case err != nil:
+	if err != nil {
+		return nil, errors.Is(err, fs.ErrNotExist)
+	}
+	if locked, err := tryLock(f); err != nil || !locked || !sameFile(f, path) {
+		f.Close()
+		return nil, false
+	}
+	return f, true
+}
+
+// sweepOwner removes the files of one owner if it is dead.
+func sweepOwner(dir, id string, names []string) bool {
+	lock, dead := claim(dir, id)
+	if !dead {
 		return false
-	default:
-		defer f.Close()
-		if locked, err := tryLock(f); err != nil || !locked || !sameFile(f, path) {
-			return false
-		}
+	}
+	if lock != nil {
+		defer lock.Close()
 	}
 	for _, name := range names {
 		if !strings.HasSuffix(name, lockSuffix) {
 			removeFile(dir, name)
 		}
 	}
-	removeFile(dir, filepath.Base(path)) // last: without it the segments would have no owner to ask
+	removeFile(dir, prefix+id+lockSuffix) // last: without it the segments would have no owner to ask
 	return true
 }

@@ -85,6 +85,9 @@ func TestKilledOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
+	if u, err := Look(dir); err != nil || u.DeadOwners != 1 || u.FreeBytes <= 0 || u.TotalBytes < u.FreeBytes || len(files(t, dir)) != 2 {
+		t.Errorf("the folder looks like %+v, %v", u, err)
+	}
 	stranger := filepath.Join(dir, "sluice-not-ours")
 	if err := os.WriteFile(stranger, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func OpenShared(cfg SharedConfig) (*Shared, error) {
 	if cfg.Dir == "" {
 		cfg.Dir = DefaultDir()
 	}
-	free, err := freeBytes(cfg.Dir)
+	_, free, err := spaceOf(cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open shared memory: %w", err)
 	}

@@ -181,7 +181,7 @@ func TestLimit(t *testing.T) {
 
 // TestNoSpace asks for more than the folder of shared memory has: the error comes at once, and nothing is left behind.
 func TestNoSpace(t *testing.T) {
-	free, err := freeBytes(DefaultDir())
+	_, free, err := spaceOf(DefaultDir())
 	if err != nil || free > 1<<45 {
 		t.Logf("the folder of shared memory has no limit to run into: %d, %v", free, err)
 		return

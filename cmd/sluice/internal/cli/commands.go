@@ -57,7 +57,8 @@ func (a *app) root() *cobra.Command {
 	root.Flags().SortFlags = false
 	root.AddCommand(a.runCommand(), a.explainCommand(), a.opsCommand(), a.versionCommand(),
 		a.runsCommand(), a.resumeCommand(), a.cleanCommand(), a.errorsCommand(), a.retryCommand(), a.inspectCommand(),
-		a.fmtCommand(), a.lintCommand(), a.diffCommand(), a.completionCommand(), a.wordsCommand())
+		a.fmtCommand(), a.lintCommand(), a.diffCommand(), a.completionCommand(), a.wordsCommand(),
+		a.doctorCommand(), a.modelsCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(a.lookCommands()...)
 	return root

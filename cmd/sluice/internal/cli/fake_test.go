@@ -235,5 +235,5 @@ func openFake(_ context.Context, s Settings) (Session, error) {
 
 func fakeProgram() Program {
 	return Program{Version: "v1.2.3", Open: openFake, DefaultMemory: func() int64 { return 1 << 30 },
-		Backends: func() []Backend { return []Backend{{"jpeg", "libjpeg-turbo 3.1"}} }}
+		Backends: func() []Backend { return []Backend{{"jpeg", "libjpeg-turbo 3.1"}} }, Libraries: fakeLibraries}
 }

@@ -49,12 +49,16 @@ type Settings struct {
 // Backend is a part that may be native or not, for `sluice version`.
 type Backend struct{ Name, Uses string }
 
+// Library is a part outside this program that some steps use, for `sluice doctor`. Found is empty where it is missing.
+type Library struct{ Name, Uses, Found, Install string }
+
 // Program is the command line and what it runs on.
 type Program struct {
 	Version       string
 	Open          func(context.Context, Settings) (Session, error)
 	DefaultMemory func() int64
 	Backends      func() []Backend
+	Libraries     func(context.Context) []Library
 	// Stdin, Stdout and Stderr default to those of the process.
 	Stdin, Stdout, Stderr *os.File
 	// Exit ends the process at once, on a second interrupt; default os.Exit.

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/sluice-data/sluice/cmd/sluice/internal/cli"
+	"github.com/sluice-data/sluice/operators/media"
+)
+
+// askWithin is how long a program may take to say its version.
+const askWithin = 10 * time.Second
+
+// libraries looks for the parts outside this program that steps use.
+func libraries(ctx context.Context) []cli.Library {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	return []cli.Library{turbo(), python(ctx), program(ctx, "ffmpeg", "video and most audio", "-version", install("ffmpeg", "ffmpeg"))}
+}
+
+func turbo() cli.Library {
+	l := cli.Library{Name: "libturbojpeg", Uses: "JPEG three times as fast", Install: install("libturbojpeg0", "jpeg-turbo")}
+	if b := media.JPEGBackend(); strings.Contains(b, "turbo") {
+		l.Found = b
+	}
+	return l
+}
+
+// python looks for an interpreter with pyarrow, which user functions in Python run in.
+func python(ctx context.Context) cli.Library {
+	l := cli.Library{Name: "python with pyarrow", Uses: "functions in Python", Install: "python3 -m pip install pyarrow"}
+	name := os.Getenv("SLUICE_PYTHON")
+	if name == "" {
+		name = "python3"
+	}
+	out, err := exec.CommandContext(ctx, name, "-c", "import sys, pyarrow; print('%d.%d.%d, pyarrow %s' % (*sys.version_info[:3], pyarrow.__version__))").Output()
+	if err == nil {
+		l.Found = name + " " + strings.TrimSpace(string(out))
+	}
+	return l
+}
+
+// program looks for a command and the first line of what it says of its version.
+func program(ctx context.Context, name, uses, flag, install string) cli.Library {
+	l := cli.Library{Name: name, Uses: uses, Install: install}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return l
+	}
+	l.Found = path
+	if out, err := exec.CommandContext(ctx, path, flag).Output(); err == nil {
+		line, _, _ := strings.Cut(string(out), "\n")
+		if words := strings.Fields(line); len(words) >= 3 {
+			l.Found = strings.Join(words[:3], " ")
+		}
+	}
+	return l
+}
+
+// install is the command that installs a package on this kind of system.
+func install(debian, brew string) string {
+	if runtime.GOOS == "darwin" {
+		return "brew install " + brew
+	}
+	return "sudo apt-get install " + debian
+}

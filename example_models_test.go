@@ -11,3 +11,12 @@ func ExampleDataset_Infer() {
 	fmt.Println(err != nil)
 	// Output: true
 }
+
+func ExampleDataset_Embed() {
+	s := session()
+	defer s.Close()
+	// Without the model, or in a program built without ONNX models, the plan says what to do.
+	_, err := s.Read("examples/data/events.jsonl").Embed("onnx:no-such-model", "text").Count(ctx)
+	fmt.Println(err != nil)
+	// Output: true
+}

@@ -10,11 +10,13 @@ import (
 	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/operators/infer/internal/cache"
 	"github.com/sluice-data/sluice/operators/infer/internal/post"
+	"github.com/sluice-data/sluice/operators/infer/internal/prep"
+	"github.com/sluice-data/sluice/operators/media"
 )
 
 // read makes columns of the answers to the questions, in their order. A row whose answer cannot be read has an error; a response of another shape
 // than asked for is the model's error.
-func (w *work) read(resp *gpu.Response, asked []*question) error {
+func (w *work) read(resp *gpu.Response, set []prep.Loader, asked []*question) error {
 	views := make([][][]post.View, len(w.bound.reads)) // output, row, tensor
 	for k, names := range w.bound.reads {
 		views[k] = make([][]post.View, len(asked))
@@ -32,18 +34,33 @@ func (w *work) read(resp *gpu.Response, asked []*question) error {
 			}
 		}
 	}
+	pics := pictures(set, len(asked))
 	good := make([]int, len(asked))
 	for i := range good {
 		good[i] = i
 	}
 	for {
-		bad, err := w.build(views, asked, good)
+		bad, err := w.build(views, pics, asked, good)
 		if err == nil {
 			return nil
 		}
 		w.answers = append(w.answers, answer{q: asked[good[bad]], err: &rowError{model: w.spec.address.model, class: "answer", err: err}})
 		good = slices.Delete(good, bad, bad+1)
 	}
+}
+
+// pictures are those that the inputs of the rows were made of.
+func pictures(set []prep.Loader, n int) []media.Geometry {
+	out := make([]media.Geometry, n)
+	for _, l := range set {
+		if p, ok := l.(interface{ Picture(slot int) media.Geometry }); ok {
+			for i := range out {
+				out[i] = p.Picture(i)
+			}
+			break
+		}
+	}
+	return out
 }
 
 func find(resp *gpu.Response, name string) *gpu.Tensor {
@@ -56,7 +73,7 @@ func find(resp *gpu.Response, name string) *gpu.Tensor {
 }
 
 // build makes the result of the good rows, or says which of them cannot be read.
-func (w *work) build(views [][][]post.View, asked []*question, good []int) (bad int, err error) {
+func (w *work) build(views [][][]post.View, pics []media.Geometry, asked []*question, good []int) (bad int, err error) {
 	if len(good) == 0 {
 		return 0, nil
 	}
@@ -70,7 +87,7 @@ func (w *work) build(views [][][]post.View, asked []*question, good []int) (bad 
 	for k, b := range w.bound.outputs {
 		col := b.Builder(mem, len(good))
 		for at, i := range good {
-			if err := col.Append(views[k][i]); err != nil {
+			if err := col.Append(views[k][i], pics[i]); err != nil {
 				col.Release()
 				return at, err
 			}

@@ -22,13 +22,24 @@ type plan struct {
 	cardDigest string
 }
 
-// newPlan reads the columns and the card. It may complete the address of the model.
-func newPlan(p *Params, _ bool) (*plan, error) {
+// newPlan reads the columns and the card. model is the address that the card knows the model by, or the one given.
+func newPlan(p *Params, embed bool) (pl *plan, model string, err error) {
 	in, out, err := parseColumns(p.Columns)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return rawPlan(in, out)
+	c, model, err := findCard(p)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case c != nil:
+		pl, err = cardPlan(c, in, out, embed)
+	case embed && len(out) == 0:
+		return nil, "", errors.New("name the output of the model that is the embedding, as in: embed MODEL text -> last_hidden_state:embedding, or a card that does (card=NAME)")
+	default:
+		pl, err = rawPlan(in, out)
+	}
+	return pl, model, err
 }
 
 // rawPlan gives columns to the model and takes its answers as they are.

@@ -9,6 +9,8 @@ import (
 type Deps struct {
 	// Open opens models by the scheme of their address: "onnx", "triton".
 	Open map[string]gpu.Opener
+	// Ready says what keeps an engine from running in this program at all; an engine that is not in it always can.
+	Ready map[string]func() error
 }
 
 // table makes the definitions of this package's operators; each file of one adds itself.

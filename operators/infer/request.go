@@ -160,7 +160,7 @@ func (w *work) try(ctx context.Context, m gpu.Model, enter func(context.Context)
 	}
 	defer resp.Release()
 	w.weigh(resp, len(asked))
-	err = w.gate.compute(ctx, func() error { return w.read(resp, asked) })
+	err = w.gate.compute(ctx, func() error { return w.read(resp, set, asked) })
 	if err != nil && ctx.Err() != nil {
 		return &pool.NotTheModel{Err: context.Cause(ctx)}
 	}

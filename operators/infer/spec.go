@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,10 +52,17 @@ func newSpec(name string, d Deps, p Params, embed bool) (*spec, error) {
 	if s.params.Running, err = p.Running.withDefaults(); err != nil {
 		return nil, err
 	}
-	if s.plan, err = newPlan(&s.params, embed); err != nil {
+	scheme, _, _ := strings.Cut(p.Model, ":")
+	if ready := d.Ready[scheme]; ready != nil {
+		if err := ready(); err != nil {
+			return nil, fmt.Errorf("model %q: %w", p.Model, err)
+		}
+	}
+	var model string
+	if s.plan, model, err = newPlan(&s.params, embed); err != nil {
 		return nil, err
 	}
-	if s.address, err = parseAddress(s.params.Model); err != nil {
+	if s.address, err = parseAddress(model); err != nil {
 		return nil, err
 	}
 	models, err := s.open() // what cannot be opened is a mistake of the plan

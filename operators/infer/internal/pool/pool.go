@@ -44,7 +44,7 @@ const (
 	firstWait   = 250 * time.Millisecond
 	longestWait = 10 * time.Second
 	askTime     = 3 * time.Second
-	healthyFor  = time.Second // a replica found healthy is not asked again so soon
+	healthyFor  = 100 * time.Millisecond // a replica found healthy is not asked again so soon
 	loadEvery   = 50 * time.Millisecond
 )
 

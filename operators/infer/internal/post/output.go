@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice/gpu"
+	"github.com/sluice-data/sluice/operators/media"
 )
 
 // Output is one column made of tensors of the answer.
@@ -38,8 +39,9 @@ type Bound interface {
 
 // Builder builds the column. It belongs to one goroutine.
 type Builder interface {
-	// Append adds the value of a row, made of views in the order of Tensors. An error is the row's, and nothing was added then.
-	Append(v []View) error
+	// Append adds the value of a row, made of views in the order of Tensors. pic is the picture that the row's input was made of, if it was.
+	// An error is the row's, and nothing was added then.
+	Append(v []View, pic media.Geometry) error
 	// NewArray makes the array; the builder is not used after.
 	NewArray() arrow.Array
 	// Release frees what NewArray has not taken.

@@ -23,6 +23,8 @@ type Raw struct {
 	Shape []int64
 	// Normalize scales vectors to length 1.
 	Normalize bool
+	// Apply is done to the numbers of a row: softmax, sigmoid, or nothing.
+	Apply string
 	// Text says that BYTES are UTF-8.
 	Text bool
 }
@@ -151,6 +153,9 @@ func (r *Raw) Bind(m *Model) (Bound, error) {
 	if t == "" {
 		t, shape = o.Type, m.row(o)
 	}
+	if (r.Apply != "" || r.Normalize) && o.Type != gpu.FP16 && o.Type != gpu.BF16 && o.Type != gpu.FP32 && o.Type != gpu.FP64 {
+		return nil, fmt.Errorf("output %q of the model is %s, and the card treats it as fractions", o.Name, o.Type)
+	}
 	if have, _ := elementType(o.Type, r.Text); !sameType(have, t, r.Text) {
 		return nil, fmt.Errorf("output %q of the model is %s; %s was declared", r.Tensor, o.Type, t)
 	}
@@ -218,7 +223,7 @@ func (b *rawBuilder) width() int {
 }
 
 // Append implements Builder.
-func (b *rawBuilder) Append(v []View) error {
+func (b *rawBuilder) Append(v []View, _ media.Geometry) error {
 	n := v[0].Len()
 	if have, err := elementType(v[0].Type, b.Text); err != nil || !arrow.TypeEqual(have, b.elem) {
 		return fmt.Errorf("output %q came as %s, not as the model's description says", b.Tensor, v[0].Type)
@@ -255,12 +260,36 @@ func (b *rawBuilder) appendNumbers(v *View, n int) {
 	default:
 		copy(dst, v.Data)
 	}
-	if b.Normalize {
+	if b.Normalize || b.Apply != "" {
 		t := gpu.FP32
 		if b.elem.ID() == arrow.FLOAT64 {
 			t = gpu.FP64
 		}
-		normalize(dst, t, n)
+		activate(b.Apply, dst, t, n)
+		if b.Normalize {
+			normalize(dst, t, n)
+		}
+	}
+}
+
+// activate applies a function to numbers in place.
+func activate(apply string, data []byte, t gpu.DataType, n int) {
+	switch apply {
+	case Sigmoid:
+		for i := range n {
+			_ = gpu.PutFloat(data, t, i, 1/(1+math.Exp(-gpu.Float(data, t, i))))
+		}
+	case Softmax:
+		most, sum := math.Inf(-1), 0.0
+		for i := range n {
+			most = max(most, gpu.Float(data, t, i))
+		}
+		for i := range n {
+			sum += math.Exp(gpu.Float(data, t, i) - most)
+		}
+		for i := range n {
+			_ = gpu.PutFloat(data, t, i, math.Exp(gpu.Float(data, t, i)-most)/sum)
+		}
 	}
 }
 

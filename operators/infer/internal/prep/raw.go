@@ -250,3 +250,11 @@ func bytesOf(a arrow.Array, i int) []byte {
 	}
 	return nil
 }
+
+// storage strips extension types.
+func storage(a arrow.Array) arrow.Array {
+	if e, ok := a.(array.ExtensionArray); ok {
+		return e.Storage()
+	}
+	return a
+}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -230,6 +231,9 @@ func findParam(fields []*param, name string) *param {
 	return nil
 }
 
+// ErrUnknownOption is the cause of an error about the name of an option, not about its value.
+var ErrUnknownOption = errors.New("unknown option")
+
 // SetOption sets one parameter by name from text as typed after key=. Mistakes are *SyntaxError with the offset within value.
 func SetOption(params any, key, value string) error {
 	fields, err := paramsOf(params)
@@ -238,7 +242,9 @@ func SetOption(params any, key, value string) error {
 	}
 	f := findParam(fields, key)
 	if f == nil {
-		return syntaxf(0, "unknown option %q%s", key, nearParam(fields, key))
+		e := syntaxf(0, "unknown option %q%s", key, nearParam(fields, key))
+		e.Err = ErrUnknownOption
+		return e
 	}
 	p := argParser{fields: fields}
 	return p.assign(f, Word{Text: value}, setText(f.v, value, false))

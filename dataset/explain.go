@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -17,7 +16,7 @@ func Explain(outs ...Output) string {
 			if commits {
 				to = " " + t.Locator()
 			}
-			fmt.Fprintf(&e.out, "%s%s %s\n", o.Sink.Name(), to, paramText(o.Sink.Params()))
+			e.out.WriteString(strings.TrimSpace(o.Sink.Name()+to+" "+paramText(o.Sink.Params())) + "\n")
 			if !commits {
 				e.out.WriteString("  (cannot commit: rows arrive at least once)\n")
 			}
@@ -70,42 +69,4 @@ func StepText(n *Node) string {
 		text += "  [" + holds + "]"
 	}
 	return text
-}
-
-// plainJSON is JSON for people: < and > stay as they are.
-func plainJSON(v any) (string, error) {
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return strings.TrimSpace(out.String()), err
-}
-
-// paramText prints parameters as name=value in the order of their struct.
-func paramText(params any) string {
-	raw, err := plainJSON(params)
-	if err != nil {
-		return fmt.Sprint(params)
-	}
-	dec := json.NewDecoder(strings.NewReader(raw))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		return raw
-	}
-	var parts []string
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return raw
-		}
-		var v json.RawMessage
-		if err := dec.Decode(&v); err != nil {
-			return raw
-		}
-		switch s := string(v); s {
-		case `""`, "null", "false", "0", "[]", "{}":
-		default:
-			parts = append(parts, fmt.Sprintf("%v=%s", key, s))
-		}
-	}
-	return strings.Join(parts, " ")
 }

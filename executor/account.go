@@ -110,6 +110,19 @@ func (e *MemoryError) Class() string { return "row too large for the memory budg
 
 var _ dataset.Classed = (*MemoryError)(nil)
 
+// roughly writes a size for people who compare it with others: to two digits, as summaries do. size rounds up, for what is to be asked for.
+func roughly(n int64) string {
+	v, unit := float64(n), 0
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for v >= 1023.5 && unit < len(units)-1 {
+		v, unit = v/1024, unit+1
+	}
+	if unit > 0 && v < 9.95 {
+		return fmt.Sprintf("%.1f %s", v, units[unit])
+	}
+	return fmt.Sprintf("%.0f %s", v, units[unit])
+}
+
 // size prints bytes the way the flags take them.
 func size(n int64) string {
 	switch {

@@ -17,7 +17,7 @@ func (l *Local) Explain(ctx context.Context, p *dataset.Plan) (string, error) {
 	var out strings.Builder
 	out.WriteString("Logical plan\n")
 	out.WriteString(indent(dataset.Explain(p.Outputs...)))
-	fmt.Fprintf(&out, "\nPhysical plan: %d stages, %d CPU slots, memory budget %s\n", len(c.Stages), l.cfg.Parallel, size(l.cfg.MemoryBytes))
+	fmt.Fprintf(&out, "\nPhysical plan: %d stages, %d CPU slots, memory budget %s\n", len(c.Stages), l.cfg.Parallel, roughly(l.cfg.MemoryBytes))
 	for i, s := range c.Stages {
 		fmt.Fprintf(&out, "  %d  %s%s\n", i+1, s.Name, s.facts())
 		if s.Source != nil {

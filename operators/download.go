@@ -28,6 +28,9 @@ type DownloadParams struct {
 
 var downloadDefaults = DownloadParams{Out: "data", MaxBytes: 64 << 20, Timeout: 30 * time.Second, Retries: 4, Window: 16}
 
+// Defaults implements dataset.Defaulter.
+func (DownloadParams) Defaults() any { return downloadDefaults }
+
 func init() {
 	define(dataset.Def{
 		Name: "download",

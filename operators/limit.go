@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -27,6 +28,9 @@ func init() {
 
 // Limit passes a number of rows on and stops what feeds it.
 func Limit(p LimitParams) (dataset.Spec, error) {
+	if p.Rows == -1 {
+		return nil, errors.New("it needs a number of rows: limit 100")
+	}
 	if p.Rows < 0 {
 		return nil, fmt.Errorf("it needs a number of rows, 0 or more; have %d", p.Rows)
 	}

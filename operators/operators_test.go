@@ -241,10 +241,10 @@ func TestErrors(t *testing.T) {
 		{"with", "x == 1", "at byte 2: write with NAME = EXPRESSION"},
 		{"with", "x = ", "it needs a column and an expression: with NAME = EXPRESSION"},
 		{"with", "x = idd", `unknown column "idd"; did you mean "id"?`},
-		{"limit", "", "it needs a number of rows, 0 or more; have -1"},
+		{"limit", "", "it needs a number of rows: limit 100"},
 		{"sample", "2", "it needs a fraction from 0 to 1; have 2"},
-		{"sample", "", "it needs a fraction from 0 to 1; have -1"},
-		{"repartition", "0", "it needs a number of rows a block, 1 to 2147483648; have 0"},
+		{"sample", "", "it needs a fraction from 0 to 1: sample 0.01"},
+		{"repartition", "0", "it needs a number of rows a block: repartition 10000"},
 		{"unnest", "id", `column "id" is int64; unnest takes lists and structs`},
 		{"unnest", "", "it needs a list or struct column: unnest tags"},
 	} {

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -30,6 +31,9 @@ const repartitionBytes = 256 << 20
 
 // Repartition cuts the rows into blocks of a number of rows.
 func Repartition(p RepartitionParams) (dataset.Spec, error) {
+	if p.Rows == 0 {
+		return nil, errors.New("it needs a number of rows a block: repartition 10000")
+	}
 	if p.Rows < 1 || p.Rows > 1<<31 {
 		return nil, fmt.Errorf("it needs a number of rows a block, 1 to %d; have %d", 1<<31, p.Rows)
 	}

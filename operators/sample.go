@@ -32,6 +32,9 @@ func init() {
 
 // Sample keeps each row with a probability, decided by its identity and a seed.
 func Sample(p SampleParams) (dataset.Spec, error) {
+	if p.Fraction == -1 {
+		return nil, errors.New("it needs a fraction from 0 to 1: sample 0.01")
+	}
 	if !(p.Fraction >= 0 && p.Fraction <= 1) {
 		return nil, fmt.Errorf("it needs a fraction from 0 to 1; have %v", p.Fraction)
 	}

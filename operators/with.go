@@ -57,6 +57,15 @@ func parseWith(text string) (any, error) {
 	return p, nil
 }
 
+// ArgsText implements dataset.ArgsTexter.
+func (p WithParams) ArgsText() string {
+	name := dataset.QuoteWord(p.Column)
+	if strings.Contains(name, "=") && name == p.Column {
+		name = dataset.Quote(name)
+	}
+	return name + " = " + p.Expr
+}
+
 // With adds or replaces a column by an expression.
 func With(p WithParams) (dataset.Spec, error) {
 	if p.Column == "" || p.Expr == "" {

@@ -27,7 +27,7 @@ func TestKillWithDeadLetters(t *testing.T) {
 			n := f*perFile + i
 			switch {
 			case n%1000 == 7:
-				dead = append(dead, fmt.Sprintf("%s@%d[] value is no int64", name, b.Len()))
+				dead = append(dead, fmt.Sprintf("%s@%d[] malformed JSON", name, b.Len()))
 				b.WriteString("{\"n\":oops}\n")
 			case n%1000 == 500:
 				dead = append(dead, fmt.Sprintf("%s@%d[] the value does not fit; try_cast gives null instead", name, b.Len()))

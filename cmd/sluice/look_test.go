@@ -65,7 +65,7 @@ func TestLook(t *testing.T) {
 		{[]string{"inspect", "p.parquet"}, "", 0, "~p.parquet: Parquet\n3 rows in 1 row group, written by sluice\nid  int64\nINT64\nSNAPPY\n2.5\nFirst rows\n3 rows\n", ""},
 		{[]string{"inspect", "a.jsonl"}, "", 0, "~a.jsonl: JSON lines\nsample of 3 lines\nx       float64  line 2: 2.5\nid      int64    line 1: 1\nFirst rows\n", ""},
 		{[]string{"inspect", "odd [1].jsonl"}, "", 0, "~none: the values have no common type\nline 2: \"one\"\npass schema=\"id:string\"\n", ""},
-		{[]string{"inspect", "t.csv"}, "", 0, "~t.csv: csv\na  int64\nFirst rows\n2 rows\n", ""},
+		{[]string{"inspect", "t.csv"}, "", 0, "~t.csv: CSV\ncolumn  type   decided by\nline 2: 1\nFirst rows\n2 rows\n", ""},
 		{[]string{"inspect", "wrong-name.jpg"}, "", 0, "~png image\n7 × 5 pixels (0.0 megapixels), palette of 2 colours\n", ""},
 		{[]string{"inspect", "empty.jsonl"}, "", 0, "empty.jsonl: an empty file\n", ""},
 		{[]string{"inspect", "broken.parquet"}, "", 1, "", "inspect broken.parquet: open parquet file: "},

@@ -180,7 +180,7 @@ sink: {path: "-"}
 		t.Errorf("code %d\n%s%s", code, stdout, stderr)
 	}
 	write(t, filepath.Join(dir, "bad.yaml"), "version: 1\nsource: events.jsonl\nsteps:\n  - where: scor > 1\n")
-	if _, stderr, code := run(t, dir, "", "run", "bad.yaml"); code != 2 || !strings.HasPrefix(stderr, "sluice: bad.yaml:4: where: unknown column") {
+	if _, stderr, code := run(t, dir, "", "run", "bad.yaml"); code != 2 || !strings.HasPrefix(stderr, "sluice: bad.yaml:4:12: where: unknown column") {
 		t.Errorf("code %d, %s", code, stderr)
 	}
 }

@@ -43,7 +43,7 @@ func TestStatusOnDemand(t *testing.T) {
 	if err := c.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, said.String())
 	}
-	for _, want := range []string{"sluice: after ", "  read jsonl", "  where", "  write jsonl", "CPU slots busy", "wrote 200,000 rows"} {
+	for _, want := range []string{"sluice: after ", "  read jsonl", "  where", "  write jsonl", "busy; read", "wrote 200,000 rows"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, said.String())
 		}

@@ -31,6 +31,9 @@ type Options struct {
 	MaxFile dataset.ByteSize `json:"max_file,omitempty" doc:"largest file read; larger ones are row errors (256MiB)"`
 }
 
+// Defaults implements dataset.Defaulter.
+func (Options) Defaults() any { return Options{MaxFile: DefaultMaxFile} }
+
 // Validate reports an option that is out of range.
 func (o Options) Validate() error {
 	if o.MaxFile < 0 || o.MaxFile > maxMaxFile {

@@ -97,8 +97,9 @@ func typeOf(k kind) arrow.DataType {
 }
 
 // sample adds the records of data, the start of a file, to the kinds of its columns. Broken and ragged records count for what they
-// hold: reading reports them.
-func (p *parser) sample(i int, kinds []kind) {
+// hold: reading reports them. first, if it is not nil, is called with the first field of each kind in each column and the byte at which its
+// record begins.
+func (p *parser) sample(i int, kinds []kind, first func(column int, k kind, at int, text []byte)) {
 	for i < p.to {
 		next, blank := p.blank(i)
 		if blank {
@@ -122,7 +123,11 @@ func (p *parser) sample(i int, kinds []kind) {
 			text = bytes.Trim(text, " \t")
 			null := len(text) == 0 || p.isNull(text) // in quotes too: it is text only if other fields are
 			if k < len(kinds) && kinds[k]&kindText == 0 && !null {
-				kinds[k] |= p.classify(text)
+				seen := p.classify(text)
+				if first != nil && kinds[k]&seen == 0 {
+					first(k, seen, start, text)
+				}
+				kinds[k] |= seen
 			}
 			i = end + 1
 			if p.buf[end] == '\n' {

@@ -78,6 +78,9 @@ const (
 	maxBlockBytes = 256 << 20
 )
 
+// Defaults implements dataset.Defaulter.
+func (Options) Defaults() any { return Options{}.withDefaults() }
+
 // withDefaults fills in what was not given.
 func (o Options) withDefaults() Options {
 	if o.Delim == "" {

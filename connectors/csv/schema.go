@@ -39,6 +39,7 @@ type sampler struct {
 	names []string
 	kinds map[string]kind
 	notes []note
+	seen  map[string][]seenKind // the first field of each kind by column; nil unless they are asked for
 }
 
 // pin infers the schema from a sample and applies the schema option to it.
@@ -132,7 +133,7 @@ func (s *sampler) head(path string, data []byte, whole bool, size int) (enough b
 	s.oneColumn(path, h)
 	kinds := make([]kind, len(h.names))
 	if s.opt.Infer == InferTypes {
-		p.sample(i, kinds)
+		p.sample(i, kinds, s.remember(p, h.names))
 	}
 	for k, name := range h.names {
 		if _, known := s.kinds[name]; !known {

@@ -47,12 +47,15 @@ func (s *Set) FoldersOnly(extensions []string) *Set {
 	return &Set{fs: s.fs, patterns: s.patterns, within: extensions}
 }
 
+// OddPattern is the class of warnings about patterns.
+const OddPattern = "pattern may not mean what it says"
+
 // Warn reports what is odd about the patterns, once for the set, to a runtime's Warn.
 func (s *Set) Warn(warn func(class, example string)) {
 	s.warned.Do(func() {
 		for _, p := range s.patterns {
 			if w := PatternWarning(p); w != "" {
-				warn("pattern may not mean what it says", w)
+				warn(OddPattern, w)
 			}
 		}
 	})

@@ -234,6 +234,9 @@ func spaceError(d Disk, err error, path string) error {
 	if r, ok := d.(RemoteDisk); ok {
 		path = r.URL(path)
 	}
+	if pe, ok := err.(*fs.PathError); ok { // it names the path a second time
+		err = pe.Err
+	}
 	switch {
 	case err == nil:
 		return nil

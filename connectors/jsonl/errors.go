@@ -78,14 +78,17 @@ func (s *scanner) lineError(from int) *LineError {
 		return e
 	}
 	at, want := s.errPos, s.want
-	end := len(s.buf)
-	if stop := s.skip(at); stop >= 0 { // the value itself may be cut or broken further on
-		end = stop
+	end := s.skip(at)
+	if end < 0 { // the value is no JSON at all, so no other type would read it
+		s.want = nil
+		broken := s.lineError(from)
+		broken.Column = e.Column
+		return broken
 	}
 	e.Value = snippet(s.buf[at:end])
 	e.Msg = fmt.Sprintf("%s, and the column is %s", e.Msg, want)
 	e.class = "value is no " + want.String()
-	if wider := widerType(want, s.buf[at]); wider != "" {
+	if wider := widerType(want, s.buf[at:end]); wider != "" {
 		e.Remedy = fmt.Sprintf("pass schema=%q to read the column as %s", schemaText(e.Column)+":"+wider, wider)
 	}
 	return e
@@ -104,10 +107,14 @@ func (s *scanner) remedy() string {
 	return ""
 }
 
-// widerType is the type that would take a value of the column's type and the value that starts with c.
-func widerType(dt arrow.DataType, c byte) string {
+// widerType is the type that would take a value of the column's type and value, which is sound JSON.
+func widerType(dt arrow.DataType, value []byte) string {
+	c := value[0]
 	if c == '-' || c-'0' <= 9 {
 		if id := dt.ID(); id >= arrow.UINT8 && id <= arrow.INT64 {
+			if _, err := strconv.ParseUint(string(value), 10, 64); err == nil {
+				return "uint64"
+			}
 			return "float64"
 		}
 	}

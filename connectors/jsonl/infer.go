@@ -273,7 +273,7 @@ func (s *shape) conflict(path string) error {
 		at, names = append(at, s.first[log2(k)]), append(names, kindNames[k])
 	}
 	return dataset.Usagef("infer schema: column %q is %s in %s line %d (%s) and %s in %s line %d (%s); pass schema=%q, or mixed=string for all such columns",
-		path, names[0], at[0].path, at[0].line, at[0].text, names[1], at[1].path, at[1].line, at[1].text, path+":string")
+		path, names[0], at[0].path, at[0].line, valueText(at[0].text), names[1], at[1].path, at[1].line, valueText(at[1].text), path+":string")
 }
 
 // schemaOf is the schema that the samples showed.

@@ -31,7 +31,7 @@ func TestInfer(t *testing.T) {
 		{"keys in order of appearance", "{\"b\":1}\n{\"a\":1,\"b\":2}", jsonl.Options{}, "b: int64, a: int64", ""},
 		{"empty list", `{"l":[]}`, jsonl.Options{}, "l: list<item: utf8, nullable>", ""},
 		{"merged objects", "{\"o\":{\"a\":1}}\n{\"o\":{\"b\":\"x\"}}\n{\"o\":null}", jsonl.Options{}, "o: struct<a: int64 nullable, b: utf8 nullable>", ""},
-		{"mixed", "{\"x\":1}\n{\"x\":\"a\"}", jsonl.Options{}, "", `column "x" is a whole number in * line 1 (1}) and a string in * line 2 ("a"}); pass schema="x:string", or mixed=string`},
+		{"mixed", "{\"x\":1}\n{\"x\":\"a\"}", jsonl.Options{}, "", `column "x" is a whole number in * line 1 (1) and a string in * line 2 ("a"); pass schema="x:string", or mixed=string`},
 		{"mixed nested", `{"o":[{"x":1},{"x":[]}]}`, jsonl.Options{}, "", `column "o[].x"`},
 		{"mixed as string", "{\"x\":1}\n{\"x\":\"a\"}", jsonl.Options{Mixed: jsonl.MixedString}, "x: utf8", ""},
 		{"broken lines do not count", "{\"x\":1}\n{\"x\":}\n{\"y\":2}", jsonl.Options{}, "x: int64, y: int64", ""},

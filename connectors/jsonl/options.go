@@ -58,6 +58,9 @@ type Options struct {
 // PathColumn is the column that Options.WithPath adds.
 const PathColumn = "path"
 
+// Defaults implements dataset.Defaulter.
+func (Options) Defaults() any { return Options{}.withDefaults() }
+
 // withDefaults fills in what was not given.
 func (o Options) withDefaults() Options {
 	if o.MaxLine == 0 {

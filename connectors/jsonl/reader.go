@@ -141,7 +141,7 @@ func (r *reader) parse() (full bool, err error) {
 			}
 		} else if row && next-1-from > r.lines.MaxLine() {
 			d.undo()
-			if err := r.bad(pos, r.tooLong()); err != nil {
+			if err := r.bad(pos, tooLong(0, dataset.ByteSize(r.lines.MaxLine()))); err != nil {
 				return false, err
 			}
 			row = false
@@ -182,7 +182,7 @@ func (r *reader) more(ctx context.Context) error {
 		return r.finish()
 	case lines.ErrLong:
 		pos := r.lines.Pos()
-		if err := r.bad(pos, r.tooLong()); err != nil {
+		if err := r.bad(pos, tooLong(0, dataset.ByteSize(r.lines.MaxLine()))); err != nil {
 			return err
 		}
 		r.line++
@@ -224,8 +224,9 @@ func (r *reader) finish() error {
 	return err
 }
 
-func (r *reader) tooLong() *LineError {
-	return &LineError{Msg: fmt.Sprintf("longer than max_line=%s", dataset.ByteSize(r.lines.MaxLine())),
+// tooLong describes a line, or one whose number is not known (0), that is longer than the limit.
+func tooLong(line int64, limit dataset.ByteSize) *LineError {
+	return &LineError{Line: line, Msg: fmt.Sprintf("longer than max_line=%s", limit),
 		Remedy: "raise max_line to read it", class: "line too long"}
 }
 

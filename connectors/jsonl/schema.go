@@ -67,6 +67,10 @@ func (n *inferrer) sampleFile(ctx context.Context, set *file.Set, ref dataset.Fi
 		if !whole && size < int(opt.MaxLine) && strings.IndexByte(scalar.View(head), '\n') < 0 {
 			continue
 		}
+		if !whole && strings.IndexByte(scalar.View(head), '\n') < 0 && n.first == nil {
+			n.path, n.broken = ref.Path, n.broken+1
+			n.first = tooLong(1, opt.MaxLine)
+		}
 		return n.sample(ref.Path, head, whole)
 	}
 }

@@ -106,7 +106,7 @@ func TestBadLines(t *testing.T) {
 	}{
 		{"type", `{"id": "seven"}`, jsonl.Options{}, []string{"line 2", `column "id"`, `"seven"`, "is a string", "int64", `schema="id:string"`}},
 		{"fraction", `{"id": 1.5}`, jsonl.Options{}, []string{`column "id"`, "1.5", "not a whole number", `schema="id:float64"`}},
-		{"past int64", `{"id": 9223372036854775808}`, jsonl.Options{}, []string{"9223372036854775808", "out of range", "int64", `schema="id:float64"`}},
+		{"past int64", `{"id": 9223372036854775808}`, jsonl.Options{}, []string{"9223372036854775808", "out of range", "int64", `schema="id:uint64"`}},
 		{"past float64", `{"score": 1e999}`, jsonl.Options{}, []string{"1e999", "out of range", "float64"}},
 		{"nested", `{"in": {"n": []}}`, jsonl.Options{}, []string{`column "in.n"`, "is an array", `schema="in.n:string"`}},
 		{"list element", `{"tags": ["a", 3]}`, jsonl.Options{}, []string{`column "tags[1]"`, "3", "is a number", `schema="tags[]:string"`}},

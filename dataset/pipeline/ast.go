@@ -1,8 +1,11 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -16,21 +19,38 @@ type Pipeline struct {
 	Warnings []string
 }
 
-// Pos is a place: a byte of a pipeline string, or, if Line is not zero, a line of a job file.
+// Pos is a place: a byte of a pipeline string, or, if Line is not zero, a line and column of a job file, both from 1. Column 0 means that only
+// the line is known.
 type Pos struct {
 	Offset int
 	Line   int
+	Column int
+
+	// text is what follows the place on its line, where that is known of a job file.
+	text string
 }
 
 func (p Pos) String() string {
-	if p.Line > 0 {
+	switch {
+	case p.Column > 0:
+		return fmt.Sprintf("line %d, column %d", p.Line, p.Column)
+	case p.Line > 0:
 		return fmt.Sprintf("line %d", p.Line)
 	}
 	return fmt.Sprintf("at byte %d", p.Offset)
 }
 
-// plus is the place n bytes further; lines stay.
-func (p Pos) plus(n int) Pos { return Pos{p.Offset + n, p.Line} }
+// plus is the place n bytes further. In a job file it stays where it is, unless it is within text on one line.
+func (p Pos) plus(n int) Pos {
+	if p.Line == 0 {
+		p.Offset += n
+	}
+	if n > 0 && n <= len(p.text) {
+		p.Column += utf8.RuneCountInString(p.text[:n])
+		p.text = p.text[n:]
+	}
+	return p
+}
 
 // Source is where rows come from.
 type Source struct {
@@ -39,6 +59,8 @@ type Source struct {
 	Options []Option
 	Params  map[string]any // options of a job file
 	Pos     Pos
+
+	places places
 }
 
 // Path is one path of a source. "-", not literal, is standard input.
@@ -62,6 +84,8 @@ type Step struct {
 	Params  map[string]any // of a job file's mapping; then Args is empty
 	Pos     Pos
 	ArgsPos Pos
+
+	places places
 }
 
 // Sink is where rows go. "-", not literal, is standard output.
@@ -72,6 +96,22 @@ type Sink struct {
 	Options []Option
 	Params  map[string]any
 	Pos     Pos
+
+	places places
+}
+
+// places are where the options of a job file are written.
+type places map[string]Pos
+
+// of is the place of the option that an error is about, or else pos.
+func (p places) of(err error, pos Pos) Pos {
+	if e, ok := errors.AsType[*dataset.ParamError](err); ok {
+		key, _, _ := strings.Cut(e.Key, ".")
+		if at, ok := p[key]; ok {
+			return at
+		}
+	}
+	return pos
 }
 
 // Error is a mistake at a place of a pipeline string or job file. It wraps a *dataset.UsageError, unless reading something failed.
@@ -96,7 +136,7 @@ func (p *Pipeline) Equal(q *Pipeline) bool { return reflect.DeepEqual(p.bare(), 
 // bare is a copy without places and warnings.
 func (p *Pipeline) bare() Pipeline {
 	out := Pipeline{Source: p.Source}
-	out.Source.Pos = Pos{}
+	out.Source.Pos, out.Source.places = Pos{}, nil
 	out.Source.Paths, out.Source.Options = nil, bareOptions(p.Source.Options)
 	for _, x := range p.Source.Paths {
 		out.Source.Paths = append(out.Source.Paths, Path{Text: x.Text, Literal: x.Literal})
@@ -106,7 +146,7 @@ func (p *Pipeline) bare() Pipeline {
 	}
 	if p.Sink != nil {
 		s := *p.Sink
-		s.Pos, s.Options = Pos{}, bareOptions(s.Options)
+		s.Pos, s.places, s.Options = Pos{}, nil, bareOptions(s.Options)
 		out.Sink = &s
 	}
 	return out

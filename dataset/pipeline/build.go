@@ -112,7 +112,7 @@ func stepParams(def dataset.Def, s *Step) (any, error) {
 	params := def.Zero()
 	if s.Params != nil {
 		if err := dataset.ParamsFromMap(s.Params, params); err != nil {
-			return nil, atPos(s.ArgsPos, s.Name, err)
+			return nil, atPos(s.places.of(err, s.ArgsPos), s.Name, err)
 		}
 		return params, nil
 	}
@@ -195,7 +195,7 @@ func (b *Built) Check(ctx context.Context) error {
 }
 
 // fill sets the parameters of a source or sink.
-func fill(what string, zero func() any, options []Option, params map[string]any, pos Pos) (any, error) {
+func fill(what string, zero func() any, options []Option, params map[string]any, at places, pos Pos) (any, error) {
 	var out any
 	if zero != nil {
 		out = zero()
@@ -208,11 +208,14 @@ func fill(what string, zero func() any, options []Option, params map[string]any,
 	}
 	for _, o := range options {
 		if err := dataset.SetOption(out, o.Name, o.Value); err != nil {
+			if errors.Is(err, dataset.ErrUnknownOption) {
+				o.Pos.Offset -= len(o.Name) + 1 // the name is before the value
+			}
 			return nil, atPos(o.Pos, what, err)
 		}
 	}
 	if err := dataset.ParamsFromMap(params, out); err != nil {
-		return nil, atPos(pos, what, err)
+		return nil, atPos(at.of(err, pos), what, err)
 	}
 	return out, nil
 }

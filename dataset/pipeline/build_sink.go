@@ -21,7 +21,7 @@ func (e Env) sink(s *Sink, b *Built) (dataset.Sink, error) {
 		return nil, err
 	}
 	b.Writer = def.Name
-	params, err := fill(def.Name, def.Zero, s.Options, s.Params, s.Pos)
+	params, err := fill(def.Name, def.Zero, s.Options, s.Params, s.places, s.Pos)
 	if err != nil {
 		return nil, err
 	}

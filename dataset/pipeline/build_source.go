@@ -18,7 +18,7 @@ func (e Env) source(ctx context.Context, s *Source, b *Built) (dataset.Source, e
 		return nil, err
 	}
 	b.Reader = def.Name
-	params, err := fill(def.Name, def.Zero, s.Options, s.Params, s.Pos)
+	params, err := fill(def.Name, def.Zero, s.Options, s.Params, s.places, s.Pos)
 	if err != nil {
 		return nil, err
 	}

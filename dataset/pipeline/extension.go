@@ -27,6 +27,9 @@ func extension(p string) string {
 	return ext
 }
 
+// Extension is the lower-case extension of a path by which its reader or writer is chosen: without that of a compression, "" if there is none.
+func Extension(path string) string { return extension(path) }
+
 func lastExt(base string) string {
 	i := strings.LastIndexByte(base, '.')
 	if i < 0 {

@@ -95,8 +95,6 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-func at(n *yaml.Node) Pos { return Pos{Line: max(1, n.Line)} }
-
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // loader carries the placeholders through one job file.
@@ -172,6 +170,7 @@ func (l *loader) source(p *Pipeline, n *yaml.Node) error {
 		if p.Source.From, err = l.word(m["from"], "from"); err != nil {
 			return err
 		}
+		p.Source.places = placesOf(n)
 		if p.Source.Params, err = l.params(m, "path", "literal", "from"); err != nil {
 			return err
 		}
@@ -184,16 +183,33 @@ func (l *loader) source(p *Pipeline, n *yaml.Node) error {
 		return usage(at(paths), "the list of paths is empty")
 	}
 	for _, x := range list {
-		text, err := l.word(x, "a path")
+		text, own, err := l.path(x)
 		if err != nil {
 			return err
 		}
 		if text == "" {
 			return usage(at(x), "the path is empty")
 		}
-		p.addPath(Path{Text: text, Literal: literal, Pos: at(x)})
+		p.addPath(Path{Text: text, Literal: literal || own, Pos: at(x)})
 	}
 	return nil
+}
+
+// path reads one path of a list: text, or {path: …, literal: true}.
+func (l *loader) path(n *yaml.Node) (text string, literal bool, err error) {
+	if n.Kind != yaml.MappingNode || flowPlaceholder(n) != "" && n.Content[0].Value != "path" {
+		text, err = l.word(n, "a path")
+		return text, false, err
+	}
+	m, err := l.mapping(n, "a path", []string{"path", "literal"})
+	if err != nil {
+		return "", false, err
+	}
+	if literal, err = l.flag(m["literal"], "literal"); err != nil {
+		return "", false, err
+	}
+	text, err = l.word(m["path"], "a path")
+	return text, literal, err
 }
 
 func (l *loader) sink(p *Pipeline, n *yaml.Node) error {
@@ -218,6 +234,7 @@ func (l *loader) sink(p *Pipeline, n *yaml.Node) error {
 		if s.To, err = l.word(m["to"], "to"); err != nil {
 			return err
 		}
+		s.places = placesOf(n)
 		s.Params, err = l.params(m, "path", "literal", "to")
 	}
 	if err == nil && s.Path == "" {
@@ -275,14 +292,16 @@ func (l *loader) args(s *Step, n *yaml.Node) (err error) {
 		if err != nil {
 			return err
 		}
+		s.places = placesOf(n)
 		s.Params, err = l.params(m)
 		return err
 	case n.Kind == yaml.SequenceNode:
 		s.Args, err = l.items(n)
 		return err
 	}
-	s.Args, err = l.word(n, s.Name)
-	s.Args = strings.TrimSpace(s.Args)
+	text, err := l.word(n, s.Name)
+	s.Args = strings.TrimSpace(text)
+	s.ArgsPos = inside(n, text).plus(strings.Index(text, s.Args))
 	return err
 }
 

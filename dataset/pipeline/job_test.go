@@ -40,8 +40,8 @@ sink: {path: out/, to: parquet, null: [a, "b c"]}
 	if !p.Equal(want) {
 		t.Errorf("got  %+v\nwant %+v", p.bare(), want.bare())
 	}
-	const text = `in/2026-01-01/*.csv + b.csv from="csv" delim=; | decode | decode | where id > 1 or text == "a|b" | ` +
-		`select id, text, "a,b" | limit 5 | resize mode=fit size=224x224 | out/ to="parquet" null=a,"b c"`
+	const text = `in/2026-01-01/*.csv + b.csv from=csv delim=; | decode | decode | where id > 1 or text == "a|b" | ` +
+		`select id, text, "a,b" | limit 5 | resize mode=fit size=224x224 | out/ to=parquet null=a,"b c"`
 	if p.String() != text {
 		t.Errorf("prints as\n%s\nwant\n%s", p.String(), text)
 	}
@@ -97,7 +97,8 @@ func TestLoadJobErrors(t *testing.T) {
 		{"version: 1\nsource: ['']", 2, "the path is empty"},
 		{"version: 1\nsource: {path: a, literal: maybe}", 2, `literal is "maybe", want true or false`},
 		{"version: 1\nsource: {date}", 2, `quote it: "{date}"`},
-		{"version: 1\nsource:\n- path: {date}", 3, "a path is a mapping, want text"},
+		{"version: 1\nsource:\n- path: {date}", 3, `quote it: "{date}"`},
+		{"version: 1\nsource:\n- {path: a, form: x}", 3, `unknown key "form" of a path`},
 		{"version: 1\nsource: 'in/{date}'", 2, "the placeholder {date} has no value; give it with --set date=…"},
 		{"version: 1\nsource: a.csv\nsteps: x", 3, "steps is text, want a list"},
 		{"version: 1\nsource: a.csv\nsteps:\n- a: 1\n  b: 2", 4, "a step has 2 keys, want one"},

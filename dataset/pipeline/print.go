@@ -13,22 +13,29 @@ import (
 // key=value for people to read.
 func (p *Pipeline) String() string {
 	var b strings.Builder
-	for i, x := range p.Source.Paths {
-		if i > 0 {
-			b.WriteString(" + ")
-		}
-		b.WriteString(x.String())
-	}
-	if p.Source.From != "" {
-		b.WriteString(" from=" + dataset.Quote(p.Source.From))
-	}
-	writeOptions(&b, p.Source.Options, p.Source.Params)
+	b.WriteString(p.Source.String())
 	for _, s := range p.Steps {
 		b.WriteString(" | " + s.String())
 	}
 	if s := p.Sink; s != nil {
 		b.WriteString(" | " + s.String())
 	}
+	return b.String()
+}
+
+// String writes the source as typed.
+func (s *Source) String() string {
+	var b strings.Builder
+	for i, x := range s.Paths {
+		if i > 0 {
+			b.WriteString(" + ")
+		}
+		b.WriteString(x.String())
+	}
+	if s.From != "" {
+		b.WriteString(" from=" + dataset.QuoteWord(s.From))
+	}
+	writeOptions(&b, s.Options, s.Params)
 	return b.String()
 }
 
@@ -55,7 +62,7 @@ func (s *Sink) String() string {
 		b.WriteString(s.Path)
 	}
 	if s.To != "" {
-		b.WriteString(" to=" + dataset.Quote(s.To))
+		b.WriteString(" to=" + dataset.QuoteWord(s.To))
 	}
 	writeOptions(&b, s.Options, s.Params)
 	return b.String()
@@ -81,9 +88,13 @@ func plainPath(s string) bool {
 	return err == nil && len(words) == 1 && words[0].Text == s
 }
 
+// writeOptions writes options; of those that are there in both forms, the text.
 func writeOptions(b *strings.Builder, options []Option, params map[string]any) {
 	for _, o := range options {
 		fmt.Fprintf(b, " %s=%s", o.Name, o.Value)
+	}
+	if len(options) > 0 {
+		return
 	}
 	for _, k := range slices.Sorted(maps.Keys(params)) {
 		fmt.Fprintf(b, " %s=%s", k, paramText(params[k]))

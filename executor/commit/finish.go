@@ -39,6 +39,12 @@ func (m *Manager) Finish(ctx context.Context, rt dataset.Runtime) (dataset.Targe
 		m.cfg.Logger.Warn("leave target", "target", m.target.Locator(), "error", err)
 	}
 	fillReport(&report, f.Manifest)
+	if m.adds() { // what the run added, as the rows are; a joined file holds what was there as well
+		report.Bytes = 0
+		for _, p := range parts {
+			report.Bytes += p.Bytes
+		}
+	}
 	report.DeadAt = deadAt(m.store, f.Manifest)
 	return report, nil
 }

@@ -133,14 +133,16 @@ func validate(cfg *Config) error {
 		workers += max(1, s.MinWorkers)
 	}
 	if need := backpressure.Required(len(cfg.Stages), fixed); cfg.BudgetBytes < need {
-		return fmt.Errorf("schedule plan: the memory budget is %d bytes, %d stages need at least %d bytes (two blocks of %d bytes each and %d bytes off-heap)",
-			cfg.BudgetBytes, len(cfg.Stages), need, int64(backpressure.MinBlockBytes), fixed)
+		return fmt.Errorf("schedule plan: --memory is %.1f MiB, and %d stages need %.1f MiB: two blocks of %d KiB each and %.1f MiB off-heap; raise --memory, or use fewer steps",
+			mib(cfg.BudgetBytes), len(cfg.Stages), mib(need), int64(backpressure.MinBlockBytes)>>10, mib(fixed))
 	}
 	if cfg.BlockBytes <= 0 {
 		cfg.BlockBytes = min(max(cfg.BudgetBytes/int64(4*(len(cfg.Stages)+workers)), backpressure.MinBlockBytes), 64<<20)
 	}
 	return nil
 }
+
+func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
 func validateStage(i int, s *Stage) error {
 	switch {

@@ -95,7 +95,7 @@ func TestNewRefuses(t *testing.T) {
 		name, want string
 		cfg        Config
 	}{
-		{"budget", "at least 2097153", small},
+		{"budget", "4 stages need 2.0 MiB", small},
 		{"later port", "not before it", late},
 		{"no slots", "at least 1", none},
 		{"no stage", "no stage", Config{Slots: 1}},

@@ -32,6 +32,11 @@ const (
 	formatColumn = "format"
 )
 
+var decodeDefaults = DecodeParams{Mode: "rgb", MaxPixels: imaging.DefaultLimits.MaxPixels, MaxBytes: dataset.ByteSize(imaging.DefaultLimits.MaxBytes)}
+
+// Defaults implements dataset.Defaulter.
+func (DecodeParams) Defaults() any { return decodeDefaults }
+
 func init() {
 	define(dataset.Def{
 		Name: "decode",
@@ -41,7 +46,7 @@ func init() {
 			"The result is 8-bit RGB: grey and palettes are expanded, CMYK is converted, alpha is laid on white, 16 bits are scaled; mode= says otherwise. " +
 			"A damaged file is a row error.",
 		Example: "decode max_pixels=50000000",
-	}, DecodeParams{Mode: "rgb", MaxPixels: imaging.DefaultLimits.MaxPixels, MaxBytes: dataset.ByteSize(imaging.DefaultLimits.MaxBytes)}, Decode)
+	}, decodeDefaults, Decode)
 }
 
 // Decode makes the decode operator.

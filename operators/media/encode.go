@@ -14,13 +14,18 @@ type EncodeParams struct {
 	Out     string `json:"out,omitempty" doc:"column for the files; the default replaces in"`
 }
 
+var encodeDefaults = EncodeParams{Format: "jpeg"}
+
+// Defaults implements dataset.Defaulter.
+func (EncodeParams) Defaults() any { return encodeDefaults }
+
 func init() {
 	define(dataset.Def{
 		Name:    "encode",
 		Doc:     "encode pixels as JPEG, PNG or WebP",
 		Help:    "JPEG has 4:2:0 chroma and lays alpha on white. Colour profiles are embedded again in JPEG and PNG.",
 		Example: "encode jpeg 75",
-	}, EncodeParams{Format: "jpeg"}, Encode)
+	}, encodeDefaults, Encode)
 }
 
 // Encode makes the encode operator.

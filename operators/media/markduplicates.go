@@ -20,6 +20,11 @@ type MarkDuplicatesParams struct {
 	Out      string `json:"out,omitempty" doc:"column for the name of the first picture"`
 }
 
+var markDuplicatesDefaults = MarkDuplicatesParams{Hash: "phash", Distance: 6, Path: "path", Out: "duplicate_of"}
+
+// Defaults implements dataset.Defaulter.
+func (MarkDuplicatesParams) Defaults() any { return markDuplicatesDefaults }
+
 func init() {
 	define(dataset.Def{
 		Name: "mark-duplicates",
@@ -28,7 +33,7 @@ func init() {
 			"The result does not depend on parallelism. One instance holds 24 bytes and the path of each distinct hash, charged to the memory budget. " +
 			"Up to a distance of 15 it looks up candidates in an index; above, it compares each picture with all earlier ones.",
 		Example: "mark-duplicates phash 6",
-	}, MarkDuplicatesParams{Hash: "phash", Distance: 6, Path: "path", Out: "duplicate_of"}, MarkDuplicates)
+	}, markDuplicatesDefaults, MarkDuplicates)
 }
 
 // MarkDuplicates makes the mark-duplicates operator.

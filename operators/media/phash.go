@@ -14,6 +14,11 @@ type PHashParams struct {
 	Out    string `json:"out,omitempty" doc:"column for the hash"`
 }
 
+var phashDefaults = PHashParams{Method: "local", Out: "phash"}
+
+// Defaults implements dataset.Defaulter.
+func (PHashParams) Defaults() any { return phashDefaults }
+
 func init() {
 	define(dataset.Def{
 		Name: "phash",
@@ -21,7 +26,7 @@ func init() {
 		Help: "The hash has 64 bits. Pictures that show the same but differ in size, compression, colour space or small retouches have hashes that " +
 			"differ in few bits, usually at most 6; see mark-duplicates. Rotated or mirrored pictures and crops of more than a few percent are different pictures to it.",
 		Example: "phash",
-	}, PHashParams{Method: "local", Out: "phash"}, PHash)
+	}, phashDefaults, PHash)
 }
 
 // PHash makes the phash operator.

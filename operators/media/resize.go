@@ -14,6 +14,11 @@ type ResizeParams struct {
 	Out  string `json:"out,omitempty" doc:"column for the result; the default replaces in"`
 }
 
+var resizeDefaults = ResizeParams{Fit: "exact"}
+
+// Defaults implements dataset.Defaulter.
+func (ResizeParams) Defaults() any { return resizeDefaults }
+
 func init() {
 	define(dataset.Def{
 		Name: "resize",
@@ -21,7 +26,7 @@ func init() {
 		Help: "exact stretches to the size; fit keeps proportions and gives the largest picture that fits inside, without padding; fill keeps " +
 			"proportions and gives the smallest picture that covers the size, cropped to it around the centre. The filter is a triangle as wide as two pixels of the smaller side (bilinear with antialiasing).",
 		Example: "resize 224x224 fill",
-	}, ResizeParams{Fit: "exact"}, Resize)
+	}, resizeDefaults, Resize)
 }
 
 // Resize makes the resize operator.

@@ -26,6 +26,11 @@ type tensorStep struct {
 	norm           *imaging.Normalizer
 }
 
+var tensorDefaults = TensorParams{Layout: "chw", Channels: 3}
+
+// Defaults implements dataset.Defaulter.
+func (TensorParams) Defaults() any { return tensorDefaults }
+
 func init() {
 	define(dataset.Def{
 		Name: "to-tensor",
@@ -33,7 +38,7 @@ func init() {
 		Help: "Gives arrow.fixed_shape_tensor of (sample/255 - mean) / std, one plane a channel (chw) or channels last (hwc). The shape is part of " +
 			"the column's type, so every picture must have the size; resize before. One that has not is a row error.",
 		Example: "to-tensor 224x224 mean=0.485,0.456,0.406 std=0.229,0.224,0.225",
-	}, TensorParams{Layout: "chw", Channels: 3}, ToTensor)
+	}, tensorDefaults, ToTensor)
 }
 
 // ToTensor makes the to-tensor operator.

@@ -70,6 +70,21 @@ type SortParams struct {
 	By []SortKey `json:"by" doc:"columns to sort by, the first counts most: NAME [asc|desc] [nulls first|nulls last]"`
 }
 
+// ArgsText implements dataset.ArgsTexter.
+func (p SortParams) ArgsText() string {
+	items := make([]string, len(p.By))
+	for i, k := range p.By {
+		items[i] = dataset.QuoteWord(k.Column)
+		if k.Desc {
+			items[i] += " desc"
+		}
+		if k.NullsFirst {
+			items[i] += " nulls first"
+		}
+	}
+	return strings.Join(items, ", ")
+}
+
 func init() {
 	define(dataset.Def{
 		Name: "sort",

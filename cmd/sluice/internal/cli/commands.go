@@ -48,10 +48,16 @@ func (a *app) root() *cobra.Command {
 		return dataset.Usagef("%w%s; see %s --help", err, near, c.CommandPath())
 	})
 	a.flags.register(root.PersistentFlags())
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.openEvents() }
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if err := checkImages(a.flags.see.images); err != nil {
+			return err
+		}
+		return a.openEvents()
+	}
 	root.Flags().SortFlags = false
 	root.AddCommand(a.runCommand(), a.explainCommand(), a.opsCommand(), a.versionCommand(),
-		a.runsCommand(), a.errorsCommand(), a.retryCommand(), a.inspectCommand())
+		a.runsCommand(), a.errorsCommand(), a.retryCommand(), a.inspectCommand(), a.fmtCommand(), a.lintCommand(), a.diffCommand(), a.completionCommand(), a.wordsCommand())
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(a.lookCommands()...)
 	return root
 }

@@ -8,36 +8,54 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/executor/commit"
 )
 
 func (a *app) inspectCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "inspect PATH",
-		Short: "Show what a result of Sluice is made of (runs, files, rows, columns, ranges of input), or what one file holds",
-		Args:  exactly(1, "the path of a result or of a file"),
+		Use:   "inspect FILE|DIR|URL",
+		Short: "Show what a file, folder or URL holds, and what a result of Sluice is made of",
+		Long: `Show what a file, a folder or a URL holds: schema, sizes, compression, bounds and nulls by column for Parquet; types and the lines that
+decided them for CSV and JSON lines; size, colours, EXIF and a small picture for images; formats and sizes for folders; and the first rows.
+
+Of a result of Sluice it shows the manifests first: runs, files, rows, columns and ranges of input. Nothing is written.`,
+		Args: exactly(1, "the path of a result, file or folder, or a URL"),
 		RunE: func(c *cobra.Command, args []string) error {
-			res, err := findResult(c.Context(), args[0])
-			st, serr := os.Stat(args[0])
-			isFile := serr == nil && st.Mode().IsRegular()
-			switch {
-			case err != nil && (isFile || serr != nil && strings.Contains(args[0], ".")):
-				return a.inspectFile(c.Context(), args[0]) // a file that is no result of ours
-			case err != nil:
-				return err
-			}
-			text, err := inspectText(c.Context(), res)
-			if err != nil {
-				return fmt.Errorf("inspect %s: %w", args[0], err)
-			}
-			if _, err = fmt.Fprint(a.Stdout, text); err != nil || !isFile {
-				return err
-			}
-			fmt.Fprintln(a.Stdout)
-			return a.inspectFile(c.Context(), args[0])
+			return a.withRegistry(c.Context(), func(reg *dataset.Registry) error { return a.inspect(c.Context(), reg, args[0]) })
 		},
 	}
+}
+
+// inspect shows the state of a result, if there is one, and then what is at the path.
+func (a *app) inspect(ctx context.Context, reg *dataset.Registry, path string) error {
+	res, err := findResult(ctx, path)
+	st, serr := os.Stat(path)
+	isFile := serr == nil && st.Mode().IsRegular()
+	if err == nil {
+		text, err := inspectText(ctx, res)
+		if err != nil {
+			return fmt.Errorf("inspect %s: %w", path, err)
+		}
+		if _, err = fmt.Fprint(a.Stdout, text); err != nil || res.run != "" {
+			return err
+		}
+		if _, err := fmt.Fprintln(a.Stdout); err != nil {
+			return err
+		}
+	}
+	switch {
+	case isFile || file.IsURL(path) && !strings.HasSuffix(path, "/") && !strings.ContainsAny(path, "*?[{"):
+		return a.inspectFile(ctx, path)
+	case serr == nil && !st.IsDir():
+		return dataset.Usagef("inspect %s: it is neither a file nor a folder", path)
+	case serr == nil || file.IsURL(path) || strings.ContainsAny(path, "*?[{"):
+		return a.inspectFolder(ctx, reg, path)
+	case strings.ContainsAny(path, "./"):
+		return dataset.Usagef("inspect %s: %w", path, cause(serr))
+	}
+	return err
 }
 
 // Most lines of a kind that inspect shows.

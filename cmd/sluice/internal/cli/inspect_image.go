@@ -1,35 +1,139 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"image/color"
 	_ "image/gif" // the formats whose headers are read
 	_ "image/jpeg"
 	_ "image/png"
-	"os"
+	"slices"
+	"strings"
 
+	"github.com/bep/imagemeta"
 	_ "golang.org/x/image/bmp"
 	_ "golang.org/x/image/tiff"
 	_ "golang.org/x/image/webp"
+
+	"github.com/sluice-data/sluice/cmd/sluice/internal/thumb"
+	"github.com/sluice-data/sluice/cmd/sluice/internal/trace"
+	"github.com/sluice-data/sluice/dataset/pipeline"
 )
 
 // imageFormats are the names of images, by extension or first bytes.
 var imageFormats = []string{"jpeg", "jpg", "png", "gif", "bmp", "tiff", "tif", "webp"}
 
-// inspectImage reads the header of an image.
-func inspectImage(path string) (format, text string, err error) {
-	f, err := os.Open(path) //nolint:gosec // the file that the user named
-	if err != nil {
-		return "", "", cause(err)
-	}
-	defer f.Close()
-	c, name, err := image.DecodeConfig(f)
+// inspectImage reads the header of an image and what its camera noted.
+func inspectImage(s *subject) (format, text string, err error) {
+	c, name, err := readConfig(s)
 	if err != nil {
 		return "", "", fmt.Errorf("read the header of the image: %w", err)
 	}
-	return name + " image", fmt.Sprintf("  %s × %s pixels (%.1f megapixels), %s\n", count(int64(c.Width)), count(int64(c.Height)),
-		float64(c.Width)*float64(c.Height)/1e6, modelName(c.ColorModel)), nil
+	text = fmt.Sprintf("  %s × %s pixels (%.1f megapixels), %s\n", count(int64(c.Width)), count(int64(c.Height)),
+		float64(c.Width)*float64(c.Height)/1e6, modelName(c.ColorModel))
+	if lines := exifLines(s, name); len(lines) > 0 {
+		text += "\nEXIF\n" + aligned(lines, "  ")
+	}
+	return name + " image", text, nil
+}
+
+// readConfig reads the header; a decoder that panics on broken data is one that cannot read it.
+func readConfig(s *subject) (c image.Config, name string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the decoder failed: %v", p)
+		}
+	}()
+	return image.DecodeConfig(s.reader())
+}
+
+// Bounds of what is read and shown of EXIF.
+const (
+	mostTags     = 40
+	mostTagsRead = 2_000
+	mostTagBytes = 4_096
+)
+
+// exifLines lists the EXIF tags, those of the embedded preview and the maker's own left out. Damaged blocks give what could be read.
+func exifLines(s *subject, name string) (lines [][]string) {
+	formats := map[string]imagemeta.ImageFormat{"jpeg": imagemeta.JPEG, "png": imagemeta.PNG, "webp": imagemeta.WebP, "tiff": imagemeta.TIFF}
+	format, ok := formats[name]
+	if !ok {
+		return nil
+	}
+	defer func() { _ = recover() }() // a block that breaks the reader is shown as far as it came
+	more := 0
+	_, err := imagemeta.Decode(imagemeta.Options{R: s.reader(), ImageFormat: format, Sources: imagemeta.EXIF, LimitNumTags: mostTagsRead,
+		LimitTagSize: mostTagBytes,
+		ShouldHandleTag: func(t imagemeta.TagInfo) bool {
+			return strings.HasPrefix(t.Namespace, "IFD0") && t.Tag != "MakerNote" && t.Tag != "UserComment" && !strings.HasPrefix(t.Tag, imagemeta.UnknownPrefix)
+		},
+		HandleTag: func(t imagemeta.TagInfo) error {
+			if len(lines) >= mostTags {
+				more++
+				return nil
+			}
+			lines = append(lines, []string{printable(t.Tag), printable(clipRunes(tagText(t), widestColumn))})
+			return nil
+		}})
+	if err != nil && len(lines) == 0 {
+		return nil
+	}
+	if more > 0 {
+		lines = append(lines, []string{fmt.Sprintf("… and %s more", count(int64(more)))})
+	}
+	return lines
+}
+
+// orientations are the meanings of the EXIF orientation.
+var orientations = []string{"upright", "mirrored", "upside down", "upside down and mirrored", "mirrored, on its left side", "on its left side",
+	"mirrored, on its right side", "on its right side"}
+
+func tagText(t imagemeta.TagInfo) string {
+	text := strings.TrimSpace(fmt.Sprint(t.Value))
+	if n, ok := t.Value.(uint16); ok && t.Tag == "Orientation" && n >= 1 && int(n) <= len(orientations) {
+		return text + " (" + orientations[n-1] + ")"
+	}
+	return text
+}
+
+// inspectPixels decodes the image as a pipeline would, says why if it cannot, and draws it on a terminal.
+func (a *app) inspectPixels(ctx context.Context, path string) error {
+	const columns, lines = 48, 16
+	mode := a.pictures()
+	parse := func(names pipeline.Names) (*pipeline.Pipeline, error) {
+		p, err := literally(path)(names)
+		if err == nil {
+			p.Source.From = "images"
+			p.Steps = []pipeline.Step{{Name: "decode"}}
+		}
+		return p, err
+	}
+	a.text = path
+	return a.lookAt(ctx, "inspect "+path, parse, func(j *job, ctx context.Context) error {
+		t, err := trace.Run(ctx, j.session.Runner(), j.built.Dataset.Node(), 1, j.settings.Options)
+		if err != nil {
+			return err
+		}
+		defer t.Release()
+		last := t.Stages[len(t.Stages)-1]
+		for _, f := range slices.Concat(t.Stages[0].Failed, last.Failed) {
+			_, err := fmt.Fprintf(a.Stdout, "\nIt does not decode: %s\n", printable(firstLine(f.Cause)))
+			return err
+		}
+		if mode == thumb.None || last.Rows.Len() == 0 {
+			return nil
+		}
+		pictures, err := j.shrunk(ctx, last.Rows, "image", 1, mode.Pixels(columns, lines))
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(a.Stdout); err != nil {
+			return err
+		}
+		return thumb.Draw(a.Stdout, mode, pictures, 2, columns, lines)
+	})
 }
 
 // modelName is a colour model for people.

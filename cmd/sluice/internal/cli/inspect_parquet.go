@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,12 +25,7 @@ type storedColumn struct {
 }
 
 // inspectParquet describes the schema and the storage of a Parquet file from its footer.
-func inspectParquet(path string, bytes int64) (string, error) {
-	r, err := os.Open(path) //nolint:gosec // the file that the user named
-	if err != nil {
-		return "", cause(err)
-	}
-	defer r.Close()
+func inspectParquet(r io.ReaderAt, bytes int64) (string, error) {
 	f, err := parquet.Open(r, bytes)
 	if err != nil {
 		return "", err

@@ -108,7 +108,7 @@ func TestCommands(t *testing.T) {
 		{"unknown file", []string{"three.xyz"}, "", 2, "", "name its reader with --from (jsonl)"},
 		{"from", []string{"--quiet", "--from", "jsonl", "./three.jsonl | limit 1"}, "", 0, one, ""},
 		{"job", []string{"run", "job.yaml", "--set", "n=1", "--quiet"}, "", 0, one, ""},
-		{"job unset", []string{"run", "job.yaml"}, "", 2, "", "sluice: job.yaml:4: the placeholder {n} has no value"},
+		{"job unset", []string{"run", "job.yaml"}, "", 2, "", "sluice: job.yaml:4:10: the placeholder {n} has no value"},
 		{"job gone", []string{"run", "nojob.yaml"}, "", 2, "", "sluice: read job nojob.yaml: no such file or directory\n"},
 		{"job missing", []string{"run"}, "", 2, "", "sluice run takes one job file; it got 0 arguments"},
 		{"explain", []string{"explain", "three.jsonl | limit 1", "--memory=1MiB", "--parallel", "3"}, "", 0,

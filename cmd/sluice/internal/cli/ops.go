@@ -75,20 +75,14 @@ const (
 
 func entries(reg *dataset.Registry) []entry {
 	var out []entry
-	zero := func(f func() any) any {
-		if f == nil {
-			return nil
-		}
-		return f()
-	}
 	for _, d := range reg.Operators() {
-		out = append(out, entry{kindStep, d.Name, d.Doc, d.Help, d.Example, nil, zero(d.Zero), d.Parse != nil})
+		out = append(out, entry{kindStep, d.Name, d.Doc, d.Help, d.Example, nil, zeroOf(d.Zero), d.Parse != nil})
 	}
 	for _, d := range reg.Sources() {
-		out = append(out, entry{kindReader, d.Name, d.Doc, d.Help, "", d.Extensions, zero(d.Zero), false})
+		out = append(out, entry{kindReader, d.Name, d.Doc, d.Help, "", d.Extensions, zeroOf(d.Zero), false})
 	}
 	for _, d := range reg.Sinks() {
-		out = append(out, entry{kindWriter, d.Name, d.Doc, d.Help, "", d.Extensions, zero(d.Zero), false})
+		out = append(out, entry{kindWriter, d.Name, d.Doc, d.Help, "", d.Extensions, zeroOf(d.Zero), false})
 	}
 	return out
 }

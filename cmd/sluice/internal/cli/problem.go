@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
 
@@ -24,11 +25,22 @@ func (a *app) finish(err error) int {
 		fmt.Fprintln(a.Stderr, "sluice: interrupted")
 		return exitInterrupted
 	}
-	fmt.Fprint(a.Stderr, a.message(err))
+	fmt.Fprint(a.Stderr, a.message(err)+a.remedy(err))
 	if _, ok := errors.AsType[*dataset.UsageError](err); ok {
 		return exitUsage
 	}
+	if _, ok := errors.AsType[*troubleError](err); ok {
+		return exitUsage
+	}
 	return exitFailed
+}
+
+// remedy says what can be done about a row that ended the run.
+func (a *app) remedy(err error) string {
+	if _, ok := errors.AsType[*dataset.RowError](err); !ok || a.flags.onError != string(dataset.OnErrorFail) {
+		return ""
+	}
+	return "  --on-error skip leaves failing rows out and counts them; --on-error dead-letter keeps them beside the result\n"
 }
 
 // message writes an error for people: one line, and for a mistake in a pipeline the place.
@@ -38,10 +50,31 @@ func (a *app) message(err error) string {
 	case !ok:
 		return fmt.Sprintf("sluice: %s\n", strings.TrimRight(err.Error(), "\n"))
 	case e.Pos.Line > 0:
-		return fmt.Sprintf("sluice: %s:%d: %v\n", a.file, e.Pos.Line, e.Err)
+		return a.jobMessage(e)
 	}
 	line, caret := place(a.text, e.Pos.Offset)
 	return fmt.Sprintf("sluice: %v\n  %s\n  %s^\n", e.Err, line, caret)
+}
+
+// jobMessage names the line and column of a job file and shows the line.
+func (a *app) jobMessage(e *pipeline.Error) string {
+	head := fmt.Sprintf("sluice: %s:%d", a.file, e.Pos.Line)
+	lines := strings.Split(a.jobText, "\n")
+	if e.Pos.Column == 0 || e.Pos.Line > len(lines) {
+		return fmt.Sprintf("%s: %v\n", head, e.Err)
+	}
+	text := lines[e.Pos.Line-1]
+	offset := len(text)
+	for i, n := 0, 1; i < len(text); n++ { // columns count characters
+		if n == e.Pos.Column {
+			offset = i
+			break
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+	}
+	line, caret := place(text, offset)
+	return fmt.Sprintf("%s:%d: %v\n  %s\n  %s^\n", head, e.Pos.Column, e.Err, line, caret)
 }
 
 // maxShown is how much of a line is shown on each side of a mistake.

@@ -101,6 +101,7 @@ type app struct {
 	code        int         // of a run that ended well
 	text        string      // the pipeline, for carets
 	file        string      // the job file, for lines
+	jobText     string      // what is in it
 	elsewhere   bool        // rows do not go to standard output
 	interrupted atomic.Bool // a signal came
 	watching

@@ -18,7 +18,7 @@ const statsAfter = 2 * time.Second
 
 // showsStats says whether the table of stages follows the summary: where it was asked for, and else on a terminal after a while.
 func (j *job) showsStats(r *dataset.Report) bool {
-	if j.flags.see.statsGiven() {
+	if j.flags.see.given("stats") {
 		return j.flags.see.stats
 	}
 	return r.Wall >= statsAfter && isTerminal(j.Stderr)

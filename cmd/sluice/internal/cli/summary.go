@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -15,6 +17,7 @@ func (j *job) summary(r *dataset.Report, show *table) {
 	if j.toStdout() {
 		r.Targets = nil // the rows are there to be seen
 	}
+	r.Warnings = j.notTwice(r.Warnings)
 	fmt.Fprint(j.Stderr, summaryText(r, show != nil))
 	if j.showsStats(r) {
 		fmt.Fprint(j.Stderr, statsText(r, statsWidth(j.Stderr)))
@@ -27,12 +30,21 @@ func (j *job) problems(r *dataset.Report) {
 	if j.flags.quiet {
 		return
 	}
+	r.Warnings = j.notTwice(r.Warnings)
 	text := noteText(r) + warningText(r)
 	if j.settings.Options.OnError != dataset.OnErrorFail {
 		text = noteText(r) + failureText(r) + warningText(r)
 	}
 	fmt.Fprint(j.Stderr, text)
 	j.warnings()
+}
+
+// notTwice leaves out what the parser of the pipeline has found already.
+func (j *job) notTwice(warnings []dataset.Warning) []dataset.Warning {
+	if len(j.built.Warnings) == 0 {
+		return warnings
+	}
+	return slices.DeleteFunc(warnings, func(w dataset.Warning) bool { return w.Class == file.OddPattern })
 }
 
 // warnings prints those about the pipeline itself.

@@ -25,6 +25,7 @@ const (
 type table struct {
 	out     *os.File
 	schema  *arrow.Schema
+	labels  []string // of the rows, in a column before the others; nil for none
 	cells   [][]string
 	total   int64
 	printed bool
@@ -68,8 +69,8 @@ func (t *table) write(s string) error {
 	return err
 }
 
-// text lays out the header and the rows.
-func (t *table) text() string {
+// columns measures the columns.
+func (t *table) columns() []column {
 	cols := make([]column, t.schema.NumFields())
 	for i, f := range t.schema.Fields() {
 		cols[i] = newColumn(f)
@@ -82,23 +83,53 @@ func (t *table) text() string {
 		}
 		cols[i].paths = 2*slashes > len(t.cells)
 	}
-	shown := fit(cols, outputWidth(t.out))
-	var b strings.Builder
-	head := func(style func(*os.File, string) string, cell func(column) string) {
-		line := ""
-		for i, c := range cols[:shown] {
-			line = c.put(line, cell(c), i == shown-1)
-		}
-		b.WriteString(style(t.out, line) + "\n")
+	return cols
+}
+
+// margin is the width of the labels with what divides them from the rest.
+func (t *table) margin() int {
+	w := 0
+	for _, l := range t.labels {
+		w = max(w, runewidth.StringWidth(l)+2)
 	}
-	head(bold, func(c column) string { return c.name })
-	head(dim, func(c column) string { return c.typ })
-	for _, cells := range t.cells {
+	return w
+}
+
+// fitsWhole says whether no value has to be cut.
+func (t *table) fitsWhole() bool {
+	total := t.margin() - 2
+	for i, c := range t.columns() {
+		for _, line := range t.cells {
+			if strings.HasSuffix(line[i], "…") || runewidth.StringWidth(line[i]) > widestColumn {
+				return false
+			}
+		}
+		total += c.width + 2
+	}
+	return total <= outputWidth(t.out)
+}
+
+// text lays out the header and the rows.
+func (t *table) text() string {
+	cols, margin := t.columns(), t.margin()
+	shown := fit(cols, outputWidth(t.out)-margin)
+	var b strings.Builder
+	put := func(label string, style func(*os.File, string) string, cell func(int, column) string) {
 		line := ""
 		for i, c := range cols[:shown] {
-			line = c.put(line, cells[i], i == shown-1)
+			line = c.put(line, cell(i, c), i == shown-1)
 		}
-		b.WriteString(line + "\n")
+		b.WriteString(style(t.out, runewidth.FillRight(label, margin)+line) + "\n")
+	}
+	plainly := func(_ *os.File, s string) string { return s }
+	put("", bold, func(_ int, c column) string { return c.name })
+	put("", dim, func(_ int, c column) string { return c.typ })
+	for k, cells := range t.cells {
+		label := ""
+		if t.labels != nil {
+			label = t.labels[k]
+		}
+		put(label, plainly, func(i int, _ column) string { return cells[i] })
 	}
 	if shown < len(cols) {
 		var names []string

@@ -14,17 +14,23 @@ import (
 type seeFlags struct {
 	events string
 	stats  bool
+	trace  bool
+	sample int
+	images string
 	set    *pflag.FlagSet
 }
 
 func (f *seeFlags) register(fs *pflag.FlagSet) {
 	f.set = fs
 	fs.BoolVar(&f.stats, "stats", false, "print a table of the stages at the end (on a terminal it is printed after runs of 2s)")
+	fs.BoolVar(&f.trace, "trace", false, "run a few rows through the pipeline and show them after each step; nothing is written")
+	fs.IntVar(&f.sample, "sample", traceRows, "with --trace, how many rows: `N` of 1 to 100")
+	fs.StringVar(&f.images, "images", "auto", "how --trace and inspect draw pictures on a terminal: `HOW` is auto, none, blocks, blocks256, kitty or sixel")
 	fs.StringVar(&f.events, "events", "", "write what happens as JSON lines: json for standard error, instead of all text there, or `json:FILE`")
 }
 
-// statsGiven says whether --stats was set, to whatever value.
-func (f *seeFlags) statsGiven() bool { return f.set != nil && f.set.Changed("stats") }
+// given says whether a flag was set, to whatever value.
+func (f *seeFlags) given(name string) bool { return f.set != nil && f.set.Changed(name) }
 
 // watching is who shows what happens in one invocation.
 type watching struct {

@@ -97,6 +97,14 @@ func (o *operator) launch(ctx context.Context, key string) error {
 		return nil
 	}
 	delete(o.open, key)
+	// Requests may not run far ahead of the oldest row that is not complete: what holds such rows must be under way before those that would wait for them.
+	for _, k := range sortedKeys(o.open) {
+		if old := o.open[k]; old != nil && old.pos < b.pos-o.gate.ahead {
+			if err := o.launch(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
 	cost := b.bytes + b.scratch + o.answerBytes(len(b.rows))
 	if err := o.makeRoom(ctx, cost); err != nil {
 		if _, row := err.(dataset.Classed); !row { //nolint // asked of the error itself, as given by Reserve

@@ -13,7 +13,7 @@ import (
 func TestRun(t *testing.T) {
 	t.Chdir("../..")
 	var out strings.Builder
-	err := run(t.Context(), &out, "examples/data")
+	err := run(t.Context(), &out, "examples")
 	if c, e := card.Find("magika"); onnx.Available() != nil || e != nil || !there(c) {
 		if os.Getenv("SLUICE_REQUIRE_MODELS") != "" {
 			t.Fatal(err)

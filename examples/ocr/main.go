@@ -1,7 +1,7 @@
 // Command ocr reads text from pictures of pages: one model finds the lines, each is cut out, another reads them. All of it is one pipeline.
 //
 //	make models
-//	go run -tags onnx ./examples/ocr examples/data/receipt.png
+//	go run -tags onnx ./examples/ocr examples/ocr/receipt.png
 //	sluice 'page.png | infer onnx:ppocr-det image | crop-boxes boxes | infer onnx:ppocr-rec image | select path, text, confidence'
 package main
 

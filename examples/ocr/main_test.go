@@ -13,7 +13,7 @@ import (
 func TestRun(t *testing.T) {
 	t.Chdir("../..")
 	var out strings.Builder
-	err := run(t.Context(), &out, "examples/data/receipt.png")
+	err := run(t.Context(), &out, "examples/ocr/receipt.png")
 	if c, e := card.Find("ppocr-rec"); onnx.Available() != nil || e != nil || !there(c) {
 		if os.Getenv("SLUICE_REQUIRE_MODELS") != "" {
 			t.Fatal(err)
@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Espresso", "Total  20.90", "Thank you, come again!"} {
+	for _, want := range []string{"Espresso", "Total    20.90", "Thank you, come again!"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}

@@ -1,7 +1,7 @@
 // Command search finds the lines of a file that mean what a question means, though they share no word with it.
 //
 //	make models
-//	go run -tags onnx ./examples/search -q "how do I treat a burn?" examples/data/notes.jsonl
+//	go run -tags onnx ./examples/search -q "how do I treat a burn?" examples/search/notes.jsonl
 package main
 
 import (

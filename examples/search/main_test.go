@@ -13,7 +13,7 @@ import (
 func TestRun(t *testing.T) {
 	t.Chdir("../..")
 	var out strings.Builder
-	err := run(t.Context(), &out, "examples/data/notes.jsonl", "my finger got burnt on the stove")
+	err := run(t.Context(), &out, "examples/search/notes.jsonl", "my finger got burnt on the stove")
 	if c, e := card.Find("minilm"); onnx.Available() != nil || e != nil || !there(c) {
 		if os.Getenv("SLUICE_REQUIRE_MODELS") != "" {
 			t.Fatal(err)

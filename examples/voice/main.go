@@ -1,7 +1,7 @@
 // Command voice tells when somebody speaks in WAV files, on a line of time.
 //
 //	make models
-//	go run -tags onnx ./examples/voice examples/data/speech.wav
+//	go run -tags onnx ./examples/voice examples/voice/speech.wav
 package main
 
 import (

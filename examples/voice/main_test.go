@@ -13,7 +13,7 @@ import (
 func TestRun(t *testing.T) {
 	t.Chdir("../..")
 	var out strings.Builder
-	err := run(t.Context(), &out, "examples/data/speech.wav")
+	err := run(t.Context(), &out, "examples/voice/speech.wav")
 	if c, e := card.Find("silero-vad"); onnx.Available() != nil || e != nil || !there(c) {
 		if os.Getenv("SLUICE_REQUIRE_MODELS") != "" {
 			t.Fatal(err)

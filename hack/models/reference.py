@@ -41,7 +41,7 @@ def minilm():
 
 
 def silero():
-    w = wave.open("examples/data/speech.wav")
+    w = wave.open("examples/voice/speech.wav")
     sound = np.frombuffer(w.readframes(w.getnframes()), "<i2").astype(np.float32) / 32768
     n = -(-len(sound) // 512)
     padded = np.zeros(64 + n * 512, np.float32)
@@ -53,7 +53,7 @@ def silero():
 
 def magika():
     labels, s, out = open(MODELS + "magika-labels.txt").read().split("\n"), session("magika"), {}
-    for name in ("examples/data/speech.wav", "examples/data/receipt.png", "examples/data/events.jsonl", "LICENSE", "testdata/photos/cat.jpg"):
+    for name in ("examples/voice/speech.wav", "examples/ocr/receipt.png", "examples/data/events.jsonl", "LICENSE", "testdata/photos/cat.jpg"):
         data = open(name, "rb").read()
         k = min(4096, len(data))
         head, tail = data[:k].lstrip()[:1024], data[len(data) - k:].rstrip()[-1024:]

@@ -171,7 +171,7 @@ func file(t *testing.T, name string) string {
 
 func TestVoiceModel(t *testing.T) {
 	ref := withModels(t)
-	rows := fmt.Sprintf(`[{"data":%q}]`, file(t, "examples/data/speech.wav"))
+	rows := fmt.Sprintf(`[{"data":%q}]`, file(t, "examples/voice/speech.wav"))
 	got := answerOf(t, Params{Model: "onnx:silero-vad", Columns: []string{"data", "->", "probabilities", "speech"}}, false, dt.Schema("data", arrow.BinaryTypes.Binary), rows)
 	p := vectors(got, "probabilities")
 	if len(p) != 1 || len(p[0]) != len(ref.Silero) {

@@ -24,6 +24,7 @@ const maxMaxBatch = 2<<30 - 1
 type Options struct {
 	MaxBatch dataset.ByteSize `json:"max_batch,omitempty" doc:"largest record batch read, in decoded bytes (512MiB)"`
 	WithPath bool             `json:"with_path,omitempty" doc:"add the column path, the file of each row"`
+	file.Hive
 }
 
 // NewSource makes a source of the files in set.

@@ -1,7 +1,6 @@
 package arrowipc
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/sluice-data/sluice/connectors/file"
@@ -24,7 +23,7 @@ func Register(reg *dataset.Registry) error {
 		Help:       "The columns are those of the first eight files, which must agree on types; columns that a file lacks are null. Only wanted columns are read. Files are divided at record batches.",
 		Extensions: extensions,
 		Zero:       func() any { return &Options{} },
-		Open:       openSource,
+		Open:       file.OpenSource("arrow", NewSource),
 	})
 	if err != nil {
 		return err
@@ -37,18 +36,6 @@ func Register(reg *dataset.Registry) error {
 		Zero:       func() any { return &SinkOptions{} },
 		Open:       openSink,
 	})
-}
-
-func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
-	opt, ok := params.(*Options)
-	if !ok {
-		return nil, fmt.Errorf("arrow: parameters are %T, want %T", params, opt)
-	}
-	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
-	if err != nil {
-		return nil, err // a nil *Source must not become a non-nil Source
-	}
-	return src, nil
 }
 
 func openSink(path string, params any) (dataset.Sink, error) {

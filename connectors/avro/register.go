@@ -1,7 +1,6 @@
 package avro
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/sluice-data/sluice/connectors/file"
@@ -24,7 +23,7 @@ func Register(reg *dataset.Registry) error {
 		Help:       "A record gives a column a field. Unions with null are nullable; unions of several types are structs of member0, member1, …, of which one has a value. Files are divided at sync markers.",
 		Extensions: extensions,
 		Zero:       func() any { return &Options{} },
-		Open:       openSource,
+		Open:       file.OpenSource("avro", NewSource),
 	})
 	if err != nil {
 		return err
@@ -37,18 +36,6 @@ func Register(reg *dataset.Registry) error {
 		Zero:       func() any { return &SinkOptions{} },
 		Open:       openSink,
 	})
-}
-
-func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
-	opt, ok := params.(*Options)
-	if !ok {
-		return nil, fmt.Errorf("avro: parameters are %T, want %T", params, opt)
-	}
-	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
-	if err != nil {
-		return nil, err // a nil *Source must not become a non-nil Source
-	}
-	return src, nil
 }
 
 func openSink(path string, params any) (dataset.Sink, error) {

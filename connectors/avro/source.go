@@ -26,6 +26,7 @@ const (
 type Options struct {
 	MaxBlock dataset.ByteSize `json:"max_block,omitempty" doc:"largest block read, in decoded bytes (256MiB)"`
 	WithPath bool             `json:"with_path,omitempty" doc:"add the column path, the file of each row"`
+	file.Hive
 }
 
 // NewSource makes a source of the files in set.

@@ -1,9 +1,6 @@
 package binary
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -21,16 +18,6 @@ func Register(reg *dataset.Registry) error {
 // Def completes the definition of a connector whose rows are files.
 func Def(newSource func(*file.Set, Options) (*Source, error), d dataset.SourceDef) dataset.SourceDef {
 	d.Zero = func() any { return &Options{} }
-	d.Open = func(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
-		opt, ok := params.(*Options)
-		if !ok {
-			return nil, fmt.Errorf("%s: parameters are %T, want %T", d.Name, params, opt)
-		}
-		src, err := newSource(file.NewSet(file.Local{}, in), *opt)
-		if err != nil {
-			return nil, err // a nil *Source must not become a non-nil Source
-		}
-		return src, nil
-	}
+	d.Open = file.OpenSource(d.Name, newSource)
 	return d
 }

@@ -29,6 +29,7 @@ const (
 // Options of reading whole files. The zero value stands for the defaults.
 type Options struct {
 	MaxFile dataset.ByteSize `json:"max_file,omitempty" doc:"largest file read; larger ones are row errors (256MiB)"`
+	file.Hive
 }
 
 // Defaults implements dataset.Defaulter.

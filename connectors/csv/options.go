@@ -66,6 +66,7 @@ type Options struct {
 	MaxField   dataset.ByteSize `json:"max_field,omitempty" doc:"longest field read; longer ones are row errors (max_record)"`
 	MaxColumns int              `json:"max_columns,omitempty" doc:"most columns a file may have (16384)"`
 	WithPath   bool             `json:"with_path,omitempty" doc:"add the column path, the file of each row"`
+	file.Hive
 }
 
 // PathColumn is the column that Options.WithPath adds.

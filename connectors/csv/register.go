@@ -1,7 +1,6 @@
 package csv
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/sluice-data/sluice/connectors/file"
@@ -33,7 +32,7 @@ func Register(reg *dataset.Registry) error {
 				"Empty fields without quotes are null. Files ending in .gz or .zst are decompressed.",
 			Extensions: k.extensions,
 			Zero:       func() any { return &Options{Delim: k.delim} },
-			Open:       openSource,
+			Open:       file.OpenSource("csv", NewSource),
 		})
 		if err != nil {
 			return err
@@ -51,18 +50,6 @@ func Register(reg *dataset.Registry) error {
 		}
 	}
 	return nil
-}
-
-func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
-	opt, ok := params.(*Options)
-	if !ok {
-		return nil, fmt.Errorf("csv: parameters are %T, want %T", params, opt)
-	}
-	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
-	if err != nil {
-		return nil, err // a nil *Source must not become a non-nil Source
-	}
-	return src, nil
 }
 
 func openSink(path string, params any) (dataset.Sink, error) {

@@ -53,6 +53,7 @@ type Options struct {
 	MaxLine  dataset.ByteSize `json:"max_line,omitempty" doc:"longest line read; longer ones are row errors (32MiB)"`
 	MaxDepth int              `json:"max_depth,omitempty" doc:"deepest nesting read; deeper lines are row errors (128)"`
 	WithPath bool             `json:"with_path,omitempty" doc:"add the column path, the file of each row"`
+	file.Hive
 }
 
 // PathColumn is the column that Options.WithPath adds.

@@ -1,7 +1,6 @@
 package jsonl
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/sluice-data/sluice/connectors/file"
@@ -25,7 +24,7 @@ func Register(reg *dataset.Registry) error {
 		Help:       "Column types are inferred from the start of at most eight files; a later value of another type is a row error that names the schema= option. Files ending in .gz or .zst are decompressed.",
 		Extensions: extensions,
 		Zero:       func() any { return &Options{} },
-		Open:       openSource,
+		Open:       file.OpenSource("jsonl", NewSource),
 	})
 	if err != nil {
 		return err
@@ -38,18 +37,6 @@ func Register(reg *dataset.Registry) error {
 		Zero:       func() any { return &SinkOptions{} },
 		Open:       openSink,
 	})
-}
-
-func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
-	opt, ok := params.(*Options)
-	if !ok {
-		return nil, fmt.Errorf("jsonl: parameters are %T, want %T", params, opt)
-	}
-	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
-	if err != nil {
-		return nil, err // a nil *Source must not become a non-nil Source
-	}
-	return src, nil
 }
 
 func openSink(path string, params any) (dataset.Sink, error) {

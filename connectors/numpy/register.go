@@ -1,7 +1,6 @@
 package numpy
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/sluice-data/sluice/connectors/file"
@@ -27,7 +26,7 @@ func Register(reg *dataset.Registry) error {
 		Help:       "A .npy gives the column value, a .npz a column for each array. Further axes become fixed-size lists.",
 		Extensions: readExtensions,
 		Zero:       func() any { return &Options{} },
-		Open:       openSource,
+		Open:       file.OpenSource("numpy", NewSource),
 	})
 	if err != nil {
 		return err
@@ -40,18 +39,6 @@ func Register(reg *dataset.Registry) error {
 		Zero:       func() any { return &SinkOptions{} },
 		Open:       openSink,
 	})
-}
-
-func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
-	opt, ok := params.(*Options)
-	if !ok {
-		return nil, fmt.Errorf("numpy: parameters are %T, want %T", params, opt)
-	}
-	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
-	if err != nil {
-		return nil, err // a nil *Source must not become a non-nil Source
-	}
-	return src, nil
 }
 
 func openSink(path string, params any) (dataset.Sink, error) {

@@ -24,6 +24,7 @@ const ValueColumn = "value"
 type Options struct {
 	Arrays   []string `json:"arrays,omitempty" doc:"arrays of a .npz that are read; all must have as many rows (all)"`
 	WithPath bool     `json:"with_path,omitempty" doc:"add the column path, the file of each row"`
+	file.Hive
 }
 
 // NewSource makes a source of the files in set.

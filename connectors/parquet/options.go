@@ -8,6 +8,7 @@ import (
 // Options of reading Parquet files.
 type Options struct {
 	WithPath bool `json:"with_path,omitempty" doc:"add the column path, the file of each row"`
+	file.Hive
 }
 
 // PathColumn is the column that Options.WithPath adds.

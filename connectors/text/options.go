@@ -1,6 +1,7 @@
 package text
 
 import (
+	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/connectors/internal/charset"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -25,6 +26,7 @@ type Options struct {
 	Encoding Encoding         `json:"encoding,omitempty" doc:"utf-8, utf-16, utf-16le, utf-16be, latin1 or windows-1252 (utf-8, or what a byte order mark says)"`
 	Invalid  InvalidPolicy    `json:"invalid,omitempty" doc:"text that is not valid: error, or replace (by U+FFFD)"`
 	MaxLine  dataset.ByteSize `json:"max_line,omitempty" doc:"longest line read; longer ones are row errors (32MiB)"`
+	file.Hive
 }
 
 // A block is at most maxBlockBytes and one line, which may grow threefold when every byte of it is replaced by U+FFFD: together

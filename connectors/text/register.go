@@ -1,7 +1,6 @@
 package text
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -26,7 +25,7 @@ func Register(reg *dataset.Registry) error {
 		Help:       "LF and CRLF end lines. Files ending in .gz or .zst are decompressed.",
 		Extensions: extensions,
 		Zero:       func() any { return &Options{} },
-		Open:       openSource,
+		Open:       file.OpenSource("text", NewSource),
 	})
 	if err != nil {
 		return err
@@ -39,18 +38,6 @@ func Register(reg *dataset.Registry) error {
 		Zero:       func() any { return &SinkOptions{} },
 		Open:       openSink,
 	})
-}
-
-func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
-	opt, ok := params.(*Options)
-	if !ok {
-		return nil, fmt.Errorf("text: parameters are %T, want %T", params, opt)
-	}
-	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
-	if err != nil {
-		return nil, err // a nil *Source must not become a non-nil Source
-	}
-	return src, nil
 }
 
 func openSink(path string, params any) (dataset.Sink, error) {

@@ -1,7 +1,6 @@
 package tfrecord
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -25,7 +24,7 @@ func Register(reg *dataset.Registry) error {
 		Help:       "Gives the binary column record; with features=true a column for each feature of the tf.train.Example messages in the first records. Files ending in .gz or .zst are decompressed.",
 		Extensions: extensions,
 		Zero:       func() any { return &Options{} },
-		Open:       openSource,
+		Open:       file.OpenSource("tfrecord", NewSource),
 	})
 	if err != nil {
 		return err
@@ -38,18 +37,6 @@ func Register(reg *dataset.Registry) error {
 		Zero:       func() any { return &SinkOptions{} },
 		Open:       openSink,
 	})
-}
-
-func openSource(_ context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
-	opt, ok := params.(*Options)
-	if !ok {
-		return nil, fmt.Errorf("tfrecord: parameters are %T, want %T", params, opt)
-	}
-	src, err := NewSource(file.NewSet(file.Local{}, in), *opt)
-	if err != nil {
-		return nil, err // a nil *Source must not become a non-nil Source
-	}
-	return src, nil
 }
 
 func openSink(path string, params any) (dataset.Sink, error) {

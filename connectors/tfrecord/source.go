@@ -31,6 +31,7 @@ type Options struct {
 	Features  bool             `json:"features,omitempty" doc:"records are tf.train.Example: a column for each feature"`
 	MaxRecord dataset.ByteSize `json:"max_record,omitempty" doc:"largest record read; larger ones are row errors (256MiB)"`
 	WithPath  bool             `json:"with_path,omitempty" doc:"add the column path, the file of each row"`
+	file.Hive
 }
 
 // NewSource makes a source of the files in set.

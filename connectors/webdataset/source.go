@@ -33,6 +33,7 @@ const (
 type Options struct {
 	MaxMember dataset.ByteSize `json:"max_member,omitempty" doc:"largest member read; samples with larger ones are row errors (256MiB)"`
 	WithPath  bool             `json:"with_path,omitempty" doc:"add the column path, the file of each row"`
+	file.Hive
 }
 
 // NewSource makes a source of the shards in set.

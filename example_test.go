@@ -207,6 +207,37 @@ func ExampleDataset_Explain() {
 	// Output: 2  where → select  (from 1; up to 2 workers)
 }
 
+// The plan is run, and what was measured stands beside it.
+func ExampleDataset_Analyze() {
+	s := session()
+	defer s.Close()
+	text, err := s.ReadJSONL("examples/data/events.jsonl").Filter("score > 0.9").Select("id").Analyze(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		if measured, ok := strings.CutPrefix(strings.TrimSpace(line), "measured: in 6 rows"); ok {
+			out, _, _ := strings.Cut(measured[strings.Index(measured, "out "):], " in ")
+			fmt.Println(out)
+			break
+		}
+	}
+	// Output: out 3 rows
+}
+
+// A plan can be drawn as well, in the language of Mermaid.
+func ExampleSession_Describe() {
+	s := session()
+	defer s.Close()
+	e, err := s.Describe(ctx, s.ReadJSONL("examples/data/events.jsonl").Limit(3).Plain().To(nil))
+	if err != nil {
+		log.Fatal(err)
+	}
+	kind, _, _ := strings.Cut(e.Mermaid(), "\n")
+	fmt.Println(kind)
+	// Output: flowchart LR
+}
+
 // The extension chooses the reader; a folder is read recursively.
 func ExampleSession_Read() {
 	s := session()

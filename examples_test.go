@@ -12,7 +12,7 @@ import (
 
 // plain are methods that need no example: doors to package dataset, and those that differ from another only in a name.
 var plain = []string{"Dataset_Plain", "Output_Plain", "Dataset_To", "Session_From", "Dataset_WriteParquet", "Dataset_WriteWith", "Output_Explain",
-	"Session_Close", "Session_Registry", "Session_Runner", "Session_Options", "Session_Explain"}
+	"Session_Close", "Session_Registry", "Session_Runner", "Session_Options", "Session_Explain", "Output_Analyze"}
 
 // TestEveryMethodHasAnExample looks at the methods of the fluent API and at the functions that take a Dataset.
 func TestEveryMethodHasAnExample(t *testing.T) {

@@ -60,6 +60,12 @@ func WithWatch(f func(executor.Watcher)) Option {
 	return openOption(func(c *config) { c.exec.Watch = f })
 }
 
+// WithSlowBlocks has f told of blocks and calls that took much longer than others of their stage, on the goroutine that computed them; it must
+// not wait.
+func WithSlowBlocks(f func(executor.SlowBlock)) Option {
+	return openOption(func(c *config) { c.exec.Slow = f })
+}
+
 // WithOptions sets all options of runs at once, those that have no function here too.
 func WithOptions(o dataset.Options) RunOption { return func(c *runConfig) { c.Options = o } }
 

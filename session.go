@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/all"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/executor"
+	"github.com/sluice-data/sluice/executor/commit"
 	"github.com/sluice-data/sluice/operators"
 	"github.com/sluice-data/sluice/operators/infer"
 	"github.com/sluice-data/sluice/operators/media"
@@ -32,6 +33,7 @@ func Open(_ context.Context, opts ...Option) (*Session, error) {
 	if c.exec.MemoryBytes == 0 {
 		c.exec.MemoryBytes = executor.DefaultMemory()
 	}
+	c.exec.Index = commit.UserIndex()
 	local, err := executor.New(c.exec)
 	if err != nil {
 		return nil, err
@@ -94,9 +96,32 @@ func (s *Session) keep(r runConfig, p *dataset.Plan) {
 
 // Explain prints the logical plan of outputs and the stages they are compiled to.
 func (s *Session) Explain(ctx context.Context, outs ...dataset.Output) (string, error) {
-	p, err := dataset.NewPlan(s.run.Options, outs...)
+	e, err := s.Describe(ctx, outs...)
 	if err != nil {
 		return "", err
 	}
-	return s.local.Explain(ctx, p)
+	return e.Text(), nil
+}
+
+// Describe is Explain as a value, which is printed as text or drawn as Mermaid, and to which the report of a run can be added.
+func (s *Session) Describe(ctx context.Context, outs ...dataset.Output) (*executor.Explanation, error) {
+	p, err := dataset.NewPlan(s.run.Options, outs...)
+	if err != nil {
+		return nil, err
+	}
+	return s.local.Describe(ctx, p)
+}
+
+// analyze runs a plan and explains it.
+func (s *Session) analyze(ctx context.Context, c runConfig, out dataset.Output) (string, error) {
+	p, err := dataset.NewPlan(c.Options, out)
+	if err != nil {
+		return "", err
+	}
+	defer s.keep(c, p)
+	e, err := s.local.Analyze(ctx, p)
+	if e == nil {
+		return "", err
+	}
+	return e.Text(), err
 }

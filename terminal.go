@@ -76,3 +76,9 @@ func (d Dataset) Schema(ctx context.Context) (*arrow.Schema, error) { return d.d
 
 // Explain prints the plan: the steps as written, and the stages they are compiled to.
 func (d Dataset) Explain(ctx context.Context) (string, error) { return d.s.Explain(ctx, d.d.To(nil)) }
+
+// Analyze runs the dataset, drops its rows, and prints the plan with what was measured beside it: rows, waits, memory, and CPU time by step from a
+// profile of the process.
+func (d Dataset) Analyze(ctx context.Context, opts ...RunOption) (string, error) {
+	return d.s.analyze(ctx, d.s.run.with(opts), d.d.To(nil))
+}

@@ -20,6 +20,13 @@ type Columner interface {
 // An operator whose rows may fail is still one to one.
 type OneToOne interface{ RowsOneToOne() bool }
 
+// Backend is a Spec whose results may differ in single bits with the library that it found on this machine.
+type Backend interface {
+	Spec
+	// Backend names that library, for the log of the run: a run that goes on with another one says so.
+	Backend() string
+}
+
 // FilterCommuter says whether a filter that reads the given columns of the output may run before the operator instead, on columns of the
 // same names and values. It must return false if the operator adds or changes one of them.
 type FilterCommuter interface {

@@ -9,31 +9,47 @@ import (
 type rule struct {
 	name  string
 	apply func(*rewriter, *Node) (*Node, error)
+	note  func(was, now *Node) string // what it did, for people; "" for nothing worth saying
+}
+
+// Change is one thing that the optimizer did to a plan, for people.
+type Change struct {
+	Rule string // "push filters down"
+	Text string // "where width >= 256 runs before resize"
 }
 
 // rules in the order in which they run. Each goes over the whole plan once, inputs first, unless it says otherwise.
 var rules = []rule{
-	{"push filters down", pushFilter},
-	{"compose steps", compose},
-	{"prune sources", pruneSource},
-	{"limit sources", limitSource},
+	{"push filters down", pushFilter, notePushed},
+	{"compose steps", compose, noteComposed},
+	{"prune sources", pruneSource, notePruned},
+	{"limit sources", limitSource, noteLimited},
 }
 
 // Optimize rewrites the outputs of a plan so that less is read and computed, without changing their rows. Rules ask Specs what they can do
 // and never name one. Nodes that are shared by several outputs stay shared.
 func Optimize(ctx context.Context, outs []Output) ([]Output, error) {
+	outs, _, err := OptimizeNoted(ctx, outs)
+	return outs, err
+}
+
+// OptimizeNoted is Optimize that also tells what it did, in the order in which it did it.
+func OptimizeNoted(ctx context.Context, outs []Output) ([]Output, []Change, error) {
 	outs = slices.Clone(outs)
+	var changes []Change
 	for _, r := range rules {
 		rw := newRewriter(ctx, outs)
 		for i := range outs {
 			n, err := rw.rewrite(outs[i].Node, r)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			outs[i].Node = n
 		}
+		changes = append(changes, rw.changes...)
 	}
-	return project(ctx, outs)
+	outs, narrowed, err := project(ctx, outs)
+	return outs, append(changes, narrowed...), err
 }
 
 // rewriter carries one rule over a plan.
@@ -42,6 +58,7 @@ type rewriter struct {
 	users   map[*Node]int
 	done    map[*Node]*Node
 	schemas *Schemas
+	changes []Change
 }
 
 func newRewriter(ctx context.Context, outs []Output) *rewriter {
@@ -75,9 +92,15 @@ func (rw *rewriter) rewrite(n *Node, r rule) (*Node, error) {
 		}
 	}
 	rw.users[m] = rw.users[n]
+	was := m
 	m, err := r.apply(rw, m)
 	if err != nil {
 		return nil, err
+	}
+	if m != was {
+		if text := r.note(was, m); text != "" {
+			rw.changes = append(rw.changes, Change{r.name, text})
+		}
 	}
 	rw.users[m] = rw.users[n]
 	rw.done[n] = m

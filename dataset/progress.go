@@ -55,6 +55,7 @@ type Flow struct {
 	HeldBytes    int64 // of memory its buffers and reservations take now
 	PeakBytes    int64 // of them at most, looked at whenever a task ends
 	Spilled      int64 // bytes written to disk for it
+	Allocated    int64 // bytes of all buffers that the allocator gave it; how much it made, not how much it holds
 	Working      time.Duration
 	// Idle is the time in which the stage ran nothing, by reason; Working and Idle add up to the time until the stage ended. Waits of
 	// StageReport are the times that its tasks waited, summed over tasks.

@@ -9,7 +9,7 @@ import (
 
 // project leaves out, at the sources, the columns that nobody reads. It works from the outputs down: what a step is asked for and what it
 // reads itself is what its input is asked for.
-func project(ctx context.Context, outs []Output) ([]Output, error) {
+func project(ctx context.Context, outs []Output) ([]Output, []Change, error) {
 	p := &projection{schemas: NewSchemas(), want: map[*Node]*wanted{}}
 	var order []*Node
 	roots := make([]*Node, len(outs))
@@ -22,14 +22,14 @@ func project(ctx context.Context, outs []Output) ([]Output, error) {
 	}
 	for _, n := range slices.Backward(order) {
 		if err := p.pass(ctx, n); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	done := map[*Node]*Node{}
 	for _, n := range order {
 		m, err := p.narrow(ctx, n, done)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		done[n] = m
 	}
@@ -37,7 +37,7 @@ func project(ctx context.Context, outs []Output) ([]Output, error) {
 	for i := range outs {
 		outs[i].Node = done[outs[i].Node]
 	}
-	return outs, nil
+	return outs, p.changes, nil
 }
 
 type wanted struct {
@@ -48,6 +48,7 @@ type wanted struct {
 type projection struct {
 	schemas *Schemas
 	want    map[*Node]*wanted
+	changes []Change
 }
 
 // ask adds columns to what is wanted of n; nil is all.
@@ -127,5 +128,6 @@ func (p *projection) narrow(ctx context.Context, n *Node, done map[*Node]*Node) 
 	if err != nil {
 		return nil, err
 	}
+	p.changes = append(p.changes, Change{"read only the columns that are used", noteNarrowed(n.Source.Name(), full, cols)})
 	return &Node{Source: narrow, Hints: n.Hints}, nil
 }

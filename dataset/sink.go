@@ -174,5 +174,9 @@ type JoinPart struct {
 // OrderKeeper is a Sink that wants rows in source order also when the run does not ask for it: one file, standard output.
 type OrderKeeper interface{ KeepsOrder() bool }
 
+// SpillPrefix begins the names of spill files. They lose their names as soon as they are open, so a file that has one belongs to nobody
+// who would miss it: its owner was killed in between. Storages sweep names that begin with ".tmp-" when their lock is taken.
+const SpillPrefix = ".tmp-spill-"
+
 // SpillPlace is a Target on a local disk: SpillDir is a folder on the same disk, where runs spill unless they are told another place.
 type SpillPlace interface{ SpillDir() string }

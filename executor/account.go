@@ -16,6 +16,7 @@ type stageMemory struct {
 	stage  *stage
 	credit atomic.Int64
 	used   atomic.Int64
+	total  atomic.Int64 // ever used, by buffers
 	peak   atomic.Int64 // of used, at the ends of tasks
 }
 
@@ -34,6 +35,7 @@ const askAtLeast = 64 << 10
 // Charge implements block.Account.
 func (a *workerMemory) Charge(n int64) {
 	a.used.Add(n)
+	a.total.Add(n)
 	if a.credit.Add(-n) >= 0 || a.forced || a.worker.task == nil {
 		return
 	}
@@ -41,6 +43,7 @@ func (a *workerMemory) Charge(n int64) {
 		a.credit.Add(n)
 		if err := a.worker.askMemory(max(n, askAtLeast)); err != nil {
 			a.used.Add(-n)
+			a.total.Add(-n)
 			a.worker.run.freeze()
 			panic(err) //nolint // an Arrow allocator cannot return an error; the stage boundary recovers it
 		}

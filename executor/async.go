@@ -53,7 +53,9 @@ func (w *worker) startAsync(op *chainOp, fn func(ctx context.Context) func(datas
 	w.run.wg.Go(func() {
 		begun := w.run.clock()
 		deliver := w.protect(op, fn)
-		w.stage.count.took.add(int64(w.run.clock() - begun))
+		took := w.run.clock() - begun
+		w.stage.count.took.add(int64(took))
+		w.slowCall(op.name, took)
 		// The lock is held until the scheduler knows of it, so that the worker cannot deliver what it was not told to.
 		a.mu.Lock()
 		defer a.mu.Unlock()

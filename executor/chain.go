@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -24,6 +25,7 @@ type chainOp struct {
 	rows   int  // most rows a call, 0: any
 	holds  bool // nondeterministic: output is held back until Process returns
 	sent   sentRows
+	labels context.Context // while it runs
 }
 
 // open makes and opens the worker's operators.
@@ -51,6 +53,7 @@ func (w *worker) open() error {
 		c.index = i
 		c.rt = &opRuntime{worker: w, op: c}
 		c.emit = w.emitOf(i)
+		c.labels = s.labelsOf(c.name)
 	}
 	for _, c := range w.ops {
 		c.opened = true
@@ -138,6 +141,7 @@ func (w *worker) processRun(t *task, i, n int) error {
 		b = joined
 	}
 	defer b.Release()
+	w.note(b)
 	return w.call(0, t.port, b)
 }
 
@@ -168,7 +172,7 @@ const (
 // try calls Process, and calls it again after transient errors. What a failed attempt had emitted already is skipped when the
 // next one emits it again; a nondeterministic operator's output is held until it has returned.
 func (w *worker) try(c *chainOp, port int, b *block.Block) error {
-	wasAt, wasCur := w.at, w.cur
+	wasAt, wasCur, wasLabels := w.at, w.cur, w.label(c)
 	w.at, w.cur = c.index, b // left as they are by a panic, which is attributed by them
 	c.sent.begin(c.holds)
 	err := w.frozenUnless(func() error {
@@ -183,6 +187,7 @@ func (w *worker) try(c *chainOp, port int, b *block.Block) error {
 	if c.holds {
 		err = w.letGo(c, err)
 	}
+	w.relabel(wasLabels)
 	if err == nil {
 		w.at, w.cur = wasAt, wasCur
 	}

@@ -12,7 +12,8 @@ import (
 
 // Physical is a compiled plan: stages in topological order.
 type Physical struct {
-	Stages []*PhysicalStage
+	Stages  []*PhysicalStage
+	Changes []dataset.Change // what the optimizer did before
 }
 
 // PhysicalStage is a source, a chain of fused operators, or a sink.
@@ -56,7 +57,7 @@ func Compile(ctx context.Context, p *dataset.Plan, parallel int) (*Physical, err
 			}
 		}
 	}
-	outs, err := dataset.Optimize(ctx, p.Outputs)
+	outs, changes, err := dataset.OptimizeNoted(ctx, p.Outputs)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func Compile(ctx context.Context, p *dataset.Plan, parallel int) (*Physical, err
 	}
 	c.order(p.Options)
 	c.number()
-	return &Physical{Stages: c.stages}, nil
+	return &Physical{Stages: c.stages, Changes: changes}, nil
 }
 
 type compiler struct {

@@ -63,3 +63,11 @@ func (h *histogram) quantiles(shares ...float64) []time.Duration {
 	}
 	return out
 }
+
+// total is how many durations were added.
+func (h *histogram) total() (n uint64) {
+	for i := range h.buckets {
+		n += uint64(h.buckets[i].Load())
+	}
+	return n
+}

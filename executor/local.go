@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
+	"github.com/sluice-data/sluice/executor/commit"
 )
 
 // Config is what one machine gives to runs.
@@ -21,6 +22,10 @@ type Config struct {
 	Logger      *slog.Logger
 	// Watch, if set, is called once for each run with a function that fills a snapshot; see Watcher.
 	Watch func(Watcher)
+	// Slow, if set, is told of blocks and calls that took unusually long, on the goroutine that computed them; it must not wait.
+	Slow func(SlowBlock)
+	// Index is told the place of each result that a run begins on or finds complete. The zero value tells nobody.
+	Index commit.Index
 }
 
 // minMemory is the least budget that any plan can run with.

@@ -90,7 +90,7 @@ func (s *stage) flow(rep *dataset.StageReport, st *sched.StageSnapshot) {
 	rep.Flow = dataset.Flow{
 		State: st.State, QueuedBlocks: st.QueuedItems, QueuedBytes: st.QueuedBytes, OnDisk: st.OnDiskItems,
 		Running: st.Running, Tasks: st.Tasks, Allowed: st.MaxWorkers, InFlight: st.InFlight,
-		HeldBytes: s.memory.used.Load(), PeakBytes: s.memory.peak.Load(), Spilled: st.SpilledBytes,
+		HeldBytes: s.memory.used.Load(), PeakBytes: s.memory.peak.Load(), Spilled: st.SpilledBytes, Allocated: s.memory.total.Load(),
 		Working: time.Duration(st.WorkingNs), Why: reason(st.Reason), P50: q[0], P99: q[1],
 	}
 	for _, wait := range st.Waits {
@@ -117,6 +117,7 @@ func (w *worker) took(t *task, mark time.Duration) time.Duration {
 	now := w.mark(t)
 	if w.async.wake == nil {
 		w.stage.count.took.add(int64(now - mark))
+		w.slow(now - mark)
 	}
 	return now
 }
@@ -127,6 +128,7 @@ func (s *readState) next(ctx context.Context, rd dataset.Reader) (*block.Block, 
 	mark := s.worker.mark(t)
 	b, err := rd.Next(ctx)
 	if err == nil {
+		s.worker.note(b)
 		s.worker.took(t, mark)
 	}
 	return b, err

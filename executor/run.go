@@ -72,16 +72,21 @@ const maxBlockBytes = 64 << 20
 // minBlockBytes is the least block target.
 const minBlockBytes = 256 << 10
 
+// blockTarget is the size that blocks of a plan should have under a budget.
+func blockTarget(c *Physical, budget int64) int64 {
+	workers := 0
+	for _, s := range c.Stages {
+		workers += max(1, s.Sched.MaxWorkers)
+	}
+	return min(max(budget/int64(4*(len(c.Stages)+workers)), minBlockBytes), maxBlockBytes)
+}
+
 func newRun(ctx context.Context, l *Local, p *dataset.Plan, c *Physical) (*run, error) {
 	r := &run{
 		cfg: l.cfg, pool: l.pool, plan: p, start: time.Now(),
 		yield: make(chan *block.Block), done: make(chan struct{}),
 	}
-	workers := 0
-	for _, s := range c.Stages {
-		workers += max(1, s.Sched.MaxWorkers)
-	}
-	r.blockBytes = min(max(l.cfg.MemoryBytes/int64(4*(len(c.Stages)+workers)), minBlockBytes), maxBlockBytes)
+	r.blockBytes = blockTarget(c, l.cfg.MemoryBytes)
 	r.surplus = 2 * r.blockBytes
 	r.failures.policy, r.failures.limits, r.failures.read = p.Options.OnError, newCeilings(p.Options), &r.read
 	cfg := sched.Config{Slots: l.cfg.Parallel, BudgetBytes: l.cfg.MemoryBytes, BlockBytes: r.blockBytes, Separate: p.Options.Batch.NoCoalesce}

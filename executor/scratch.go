@@ -1,17 +1,23 @@
 package executor
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/sluice-data/sluice/dataset"
 )
 
-// scratch is the spill space of a run: files that are unlinked as soon as they are made, so that no crash leaves them behind.
+// scratch is the spill space of a run: files that are unlinked as soon as they are made, so that a crash leaves at most a name behind
+// that was just made. Whoever spills there next sweeps it.
 type scratch struct {
 	dir   string
 	limit int64
+	swept sync.Once
 	mu    struct {
 		sync.Mutex
 		used, peak int64
@@ -23,11 +29,12 @@ func newScratch(cfg Config) *scratch { return &scratch{dir: cfg.TempDir, limit: 
 
 // file makes a temporary file.
 func (s *scratch) file() (*dataset.ScratchFile, error) {
-	f, err := os.CreateTemp(s.dir, "sluice-spill-*")
+	s.swept.Do(func() { _, _ = SweepSpill(s.dir) }) // what cannot be removed stays for sluice clean, which says why
+	f, err := os.CreateTemp(s.dir, dataset.SpillPrefix+"*")
 	if err != nil {
 		return nil, fmt.Errorf("make spill file: %w; choose another place with --temp-dir", err)
 	}
-	if err := os.Remove(f.Name()); err != nil {
+	if err := os.Remove(f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) { // another run swept it just now
 		f.Close()
 		return nil, fmt.Errorf("unlink spill file: %w", err)
 	}
@@ -64,4 +71,30 @@ func (s *scratch) close() {
 		f.Close()
 	}
 	s.mu.files = nil
+}
+
+// SweepSpill removes the spill files that killed runs left in a folder ("": the system's) and returns how many there were. A live owner
+// has its files open without a name, so none of them is found here; one whose name is swept in the moment before it is taken away goes on
+// with it all the same.
+func SweepSpill(dir string) (n int, err error) {
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, fmt.Errorf("sweep spill files: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), dataset.SpillPrefix) || !e.Type().IsRegular() {
+			continue
+		}
+		switch err := os.Remove(filepath.Join(dir, e.Name())); {
+		case err == nil:
+			n++
+		case !errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, err)
+		}
+	}
+	return n, errors.Join(errs...)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-data/sluice/dataset"
@@ -67,6 +69,9 @@ func (r *run) beginTargets() (id string, complete int, err error) {
 		if looks[i], err = r.lookAt(t, i, id); err != nil {
 			return "", 0, err
 		}
+		if tg, ok := t.stage.Sink.(dataset.Target); ok {
+			r.cfg.Index.Remember(tg.Locator())
+		}
 		run := looks[i].Run()
 		if run != "" && resumed && run != id {
 			return "", 0, dataset.Usagef("write results: their unfinished runs %s and %s are different ones; finish each with the command that began it, or begin anew with --overwrite", id, run)
@@ -104,8 +109,19 @@ func (r *run) lookAt(t *target, index int, id string) (*commit.Prospect, error) 
 		Retry: again, NoRetry: notRetriable(out.Node),
 		Sink: t.stage.Sink, Schema: t.stage.In[0], Plan: plan, Options: opts, Run: id, Index: index,
 		Lanes: max(1, t.stage.Sched.MaxWorkers), Sources: origins, Inputs: inputsOf(r.ctx, sources), Deferred: r.deferredFor(t.stage),
-		Logger: r.cfg.Logger, Failed: r.fail, Scratch: r.scratch.file,
+		Logger: r.cfg.Logger, Failed: r.fail, Scratch: r.scratch.file, Backends: backendsOf(out.Node),
 	})
+}
+
+// backendsOf lists the libraries that the steps of a plan found on this machine.
+func backendsOf(root *dataset.Node) string {
+	var names []string
+	dataset.Walk(func(n *dataset.Node) {
+		if b, ok := n.Spec.(dataset.Backend); ok && !slices.Contains(names, b.Backend()) {
+			names = append(names, b.Backend())
+		}
+	}, root)
+	return strings.Join(names, ", ")
 }
 
 // beginTarget begins on a target, unless nothing is to be done there.

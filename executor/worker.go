@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"context"
 	"errors"
 	"runtime/debug"
 	"sync"
@@ -36,6 +37,9 @@ type worker struct {
 	emit func(*block.Block) error
 	part partIdentity
 	read *readState
+
+	labels context.Context // of the goroutine, for profiles
+	last   handled         // noted only where slow blocks are told of
 }
 
 func newWorker(s *stage, id sched.WorkerID) *worker {
@@ -49,6 +53,7 @@ func newWorker(s *stage, id sched.WorkerID) *worker {
 
 // loop runs tasks until the worker is closed.
 func (w *worker) loop() {
+	w.relabel(w.stage.stageLabels())
 	for t := range w.work {
 		for t != nil {
 			t = w.do(t)

@@ -77,8 +77,14 @@ func TestKillWithDeadLetters(t *testing.T) {
 // killed runs a command and kills it a while after it has committed dead letters, and tells whether it was still at work.
 func killed(t *testing.T, dir, target string, after time.Duration, args []string) bool {
 	t.Helper()
+	return killedAt(t, dir, stateOf(dir, target), 1, after, args)
+}
+
+// killedAt is killed with the folder of the result's state, and with how many segments of dead letters to wait for.
+func killedAt(t *testing.T, dir, state string, fresh int, after time.Duration, args []string) bool {
+	t.Helper()
 	segments := func() int {
-		names, err := filepath.Glob(filepath.Join(stateOf(dir, target), "*", "dead", "*"))
+		names, err := filepath.Glob(filepath.Join(state, "*", "dead", "*"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +105,7 @@ func killed(t *testing.T, dir, target string, after time.Duration, args []string
 			return false
 		case <-poll.C:
 		}
-		if segments() > before {
+		if segments() >= before+fresh {
 			break
 		}
 	}

@@ -30,5 +30,8 @@ func open(ctx context.Context, s cli.Settings) (cli.Session, error) {
 	if s.Watch != nil {
 		opts = append(opts, sluice.WithWatch(func(w executor.Watcher) { s.Watch(w) }))
 	}
+	if s.Slow != nil {
+		opts = append(opts, sluice.WithSlowBlocks(s.Slow))
+	}
 	return sluice.Open(ctx, opts...)
 }

@@ -197,7 +197,7 @@ func TestBrokenPhotosArePassedOver(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, stderr)
 		}
 	}
-	if _, stderr, code := run(t, dir, "", pipeline); code != 1 || !strings.HasPrefix(stderr, "sluice: decode") || strings.Count(stderr, "\n") != 1 {
+	if _, stderr, code := run(t, dir, "", pipeline); code != 1 || !strings.HasPrefix(stderr, "sluice: decode") || strings.Count(stderr, "\n") != 2 { // the cause, and the way out
 		t.Errorf("code %d\n%s", code, stderr)
 	}
 }

@@ -1,28 +1,63 @@
 package file
 
 import (
-	"os"
+	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"github.com/sluice-data/sluice/dataset"
 )
 
-// StateOf returns the storage with the state of a result at a local path, a folder or one file, and the path as a sink would take it. ok
-// is false if no result of ours is there.
-func StateOf(path string) (s *Storage, result string, ok bool) {
+// StateOf returns the storage with the state of a result at a path or URL, a folder or one file, and the path as a sink would take it. ok
+// is false if no result of ours is there. Of a URL the scheme must be registered.
+func StateOf(_ context.Context, path string) (s dataset.Storage, result string, ok bool, err error) {
+	if path == "" {
+		return nil, "", false, nil
+	}
+	disk, at, err := diskOf(path)
+	if err != nil {
+		return nil, "", false, err
+	}
+	for _, c := range []struct{ state, result string }{
+		{filepath.Join(filepath.Dir(at), "."+filepath.Base(at)+".sluice"), strings.TrimSuffix(path, "/")},
+		{filepath.Join(at, "_sluice"), strings.TrimSuffix(path, "/") + "/"},
+	} {
+		st, err := disk.Lstat(c.state)
+		if err == nil && st.IsDir() {
+			if r, ok := disk.(RemoteDisk); ok {
+				return r.Storage(c.state), c.result, true, nil
+			}
+			return NewStorage(disk, c.state), c.result, true, nil
+		}
+		if _, remote := disk.(RemoteDisk); remote && err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, "", false, err
+		}
+	}
+	return nil, "", false, nil
+}
+
+// diskOf returns the disk of a path, and the path on it, absolute and without links.
+func diskOf(path string) (Disk, string, error) {
+	if IsURL(path) {
+		s, err := schemeOf(path)
+		if err != nil {
+			return nil, "", err
+		}
+		if s.Disk == nil {
+			name, _, _ := strings.Cut(path, "://")
+			return nil, "", dataset.Usagef("open %s: %s:// holds no results", path, name)
+		}
+		disk, at, err := s.Disk(path)
+		return disk, filepath.Clean(at), err
+	}
 	abs, err := filepath.Abs(path)
-	if err != nil || path == "" {
-		return nil, "", false
+	if err != nil {
+		return nil, "", err
 	}
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real
 	}
-	for _, c := range []struct{ state, result string }{
-		{filepath.Join(filepath.Dir(abs), "."+filepath.Base(abs)+".sluice"), strings.TrimSuffix(path, "/")},
-		{filepath.Join(abs, "_sluice"), strings.TrimSuffix(path, "/") + "/"},
-	} {
-		if st, err := os.Stat(c.state); err == nil && st.IsDir() {
-			return NewStorage(OSDisk{}, c.state), c.result, true
-		}
-	}
-	return nil, "", false
+	return OSDisk{}, abs, nil
 }

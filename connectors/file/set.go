@@ -34,6 +34,7 @@ type resolved struct {
 	m      *Matcher
 	exact  *dataset.FileRef // the pattern names one file
 	folder bool             // the pattern names a folder
+	live   *live            // the folder is a result of ours; nil: it is not
 }
 
 // NewSet makes a set. Nothing is looked up before the first use. Of patterns that are URLs the registered scheme is read, if fs is Local.
@@ -116,7 +117,11 @@ func (s *Set) resolveOne(ctx context.Context, p dataset.Pattern) (resolved, erro
 		return resolved{}, dataset.Usagef("read %s: it is a pipe or a device; read it as standard input: - < %s", p.Text, p.Text)
 	case info.Dir:
 		m, err := compile(p, true)
-		return resolved{m: m, folder: true}, err
+		if err != nil {
+			return resolved{}, err
+		}
+		l, err := liveIn(ctx, s.fs, at)
+		return resolved{m: m, folder: true, live: l}, err
 	case strings.HasSuffix(p.Text, "/"):
 		return resolved{}, dataset.Usagef("read %s: it is a file, not a folder; leave out the slash", p.Text)
 	}
@@ -159,14 +164,14 @@ func (s *Set) owner(rs []resolved, p string) int {
 	return -1
 }
 
-// leavesOut reports whether a file that a pattern matches is left out for its extension.
+// leavesOut reports whether a file that a pattern matches is left out for its extension, or because no manifest lists it.
 func (s *Set) leavesOut(r resolved, p string) bool {
-	return r.folder && s.within != nil && !slices.Contains(s.within, Extension(p))
+	return !r.live.holds(p) || r.folder && s.within != nil && !slices.Contains(s.within, Extension(p))
 }
 
 // pattern yields the files of pattern i and reports whether to go on.
 func (s *Set) pattern(ctx context.Context, rs []resolved, i int, after string, yield func(dataset.FileRef, error) bool) bool {
-	any := after != ""
+	any, found := after != "", 0
 	if ref := rs[i].exact; ref != nil {
 		return after != "" || s.owner(rs, ref.Path) != i || yield(*ref, nil)
 	}
@@ -174,6 +179,9 @@ func (s *Set) pattern(ctx context.Context, rs []resolved, i int, after string, y
 		if err != nil {
 			yield(dataset.FileRef{}, err)
 			return false
+		}
+		if rs[i].live.holds(ref.Path) {
+			found++
 		}
 		if s.leavesOut(rs[i], ref.Path) {
 			continue
@@ -183,6 +191,12 @@ func (s *Set) pattern(ctx context.Context, rs []resolved, i int, after string, y
 			continue
 		}
 		if !yield(ref, nil) {
+			return false
+		}
+	}
+	if after == "" {
+		if err := rs[i].live.complete(found); err != nil {
+			yield(dataset.FileRef{}, err)
 			return false
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-data/sluice/connectors/object/objecttest"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -175,14 +176,14 @@ func TestLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := d.held.Load()
-		p.set(func(*http.Request) fault { return fault{status: 403} })
+		p.Set(func(*http.Request) objecttest.Fault { return objecttest.Fault{Status: 403} })
 		l.mu.Lock()
 		l.mu.alive = time.Now().Add(-time.Hour)
 		l.mu.Unlock()
 		if err := st.Create(t.Context(), "x", nil); err == nil || !strings.Contains(err.Error(), "could not be renewed") {
 			t.Errorf("%v", err)
 		}
-		p.set(nil)
+		p.Set(nil)
 		if err := release(); err != nil {
 			t.Error(err)
 		}

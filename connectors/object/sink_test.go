@@ -21,6 +21,7 @@ import (
 
 	"github.com/sluice-data/sluice/connectors/connectortest"
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/object/objecttest"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 )
@@ -60,11 +61,11 @@ func (p *place) sink(t *testing.T, path string) *file.Sink {
 
 // TestSinkConformance: what the file sink promises on a disk it promises on a store, also on one that fails now and then.
 func TestSinkConformance(t *testing.T) {
-	for name, rule := range map[string]func(*http.Request) fault{"sound": nil, "flaky": flakyWrites(5)} {
+	for name, rule := range map[string]func(*http.Request) objecttest.Fault{"sound": nil, "flaky": flakyWrites(5)} {
 		t.Run(name, func(t *testing.T) {
 			n := 0
 			p := newPlace(t, nil)
-			p.set(rule)
+			p.Set(rule)
 			connectortest.RunSink(t, connectortest.SinkConfig{
 				Format: connectortest.TextFormat{}, Schema: sinkSchema, Rows: sinkRows, Text: sinkText,
 				Read: func(path string) ([]string, error) {
@@ -85,21 +86,21 @@ func TestSinkConformance(t *testing.T) {
 }
 
 // flakyWrites fails requests of every kind in every way, also so that the request had its effect and the answer is lost.
-func flakyWrites(seed uint64) func(r *http.Request) fault {
+func flakyWrites(seed uint64) func(r *http.Request) objecttest.Fault {
 	rnd := rand.New(rand.NewPCG(seed, 9))
 	var mu sync.Mutex
-	return func(*http.Request) fault {
+	return func(*http.Request) objecttest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		switch rnd.IntN(24) {
 		case 0:
-			return fault{status: 503, after: "0"}
+			return objecttest.Fault{Status: 503, After: "0"}
 		case 1:
-			return fault{status: 500}
+			return objecttest.Fault{Status: 500}
 		case 2:
-			return fault{lost: true}
+			return objecttest.Fault{Lost: true}
 		}
-		return fault{}
+		return objecttest.Fault{}
 	}
 }
 
@@ -134,11 +135,11 @@ func TestBigParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	gets := 0
-	p.set(func(r *http.Request) fault {
+	p.Set(func(r *http.Request) objecttest.Fault {
 		if r.Method == http.MethodGet {
 			gets++
 		}
-		return fault{}
+		return objecttest.Fault{}
 	})
 	missing, differ, err := s.Verify(t.Context(), []dataset.Receipt{r})
 	if err != nil || len(missing)+len(differ) > 0 || gets > 0 {
@@ -218,12 +219,12 @@ func TestSweep(t *testing.T) {
 
 // TestStorage: names, conditions, logs of pieces.
 func TestStorage(t *testing.T) {
-	for name, rule := range map[string]func(*http.Request) fault{"sound": nil, "flaky": flakyWrites(7)} {
+	for name, rule := range map[string]func(*http.Request) objecttest.Fault{"sound": nil, "flaky": flakyWrites(7)} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t, nil)
 			d, _ := p.disk(t, "out/")
 			st := d.Storage("/out/_sluice")
-			p.set(rule)
+			p.Set(rule)
 			ctx := t.Context()
 			if names, err := st.List(ctx, ""); err != nil || len(names) > 0 {
 				t.Fatalf("an empty place: %q, %v", names, err)

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/connectortest"
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/connectors/jsonl"
+	"github.com/sluice-data/sluice/connectors/object/objecttest"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -53,36 +54,36 @@ func packed(t *testing.T, name, text string) string {
 }
 
 // flaky fails about every third read in one way or another, never the same request for ever.
-func flaky(seed uint64) func(r *http.Request) fault {
+func flaky(seed uint64) func(r *http.Request) objecttest.Fault {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	var mu sync.Mutex
-	return func(r *http.Request) fault {
+	return func(r *http.Request) objecttest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		switch n := rnd.IntN(18); {
 		case n == 0:
-			return fault{status: 503}
+			return objecttest.Fault{Status: 503}
 		case n == 1:
-			return fault{status: 429, after: "0"}
+			return objecttest.Fault{Status: 429, After: "0"}
 		case n == 2:
-			return fault{status: 500}
+			return objecttest.Fault{Status: 500}
 		case n == 3 && r.Method == http.MethodGet:
-			return fault{cut: true, keep: rnd.Int64N(200)}
+			return objecttest.Fault{Cut: true, Keep: rnd.Int64N(200)}
 		case n == 4:
-			return fault{lost: true}
+			return objecttest.Fault{Lost: true}
 		}
-		return fault{}
+		return objecttest.Fault{}
 	}
 }
 
 // TestSourceConformance: reading from a store that fails now and then is reading from a disk.
 func TestSourceConformance(t *testing.T) {
-	for name, rule := range map[string]func(*http.Request) fault{"sound": nil, "flaky": flaky(3)} {
+	for name, rule := range map[string]func(*http.Request) objecttest.Fault{"sound": nil, "flaky": flaky(3)} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t, func(c *Config) { c.RangeBytes = 64 << 10 })
 			p.put(t, map[string]string{"in/a.jsonl": lines(0, 40), "in/b/c.jsonl": lines(40, 3), "in/d.jsonl.gz": packed(t, "gzip", lines(43, 20)),
 				"in/e.jsonl.zst": packed(t, "zstd", lines(63, 7)), "in/empty.jsonl": "", "in/_hidden/x.jsonl": lines(900, 1), "other.jsonl": lines(800, 2)})
-			p.set(rule)
+			p.Set(rule)
 			open := func(tb testing.TB, fs file.FS, split int64) dataset.Source {
 				if f, ok := fs.(*connectortest.FaultFS); ok {
 					f.FS = storeFS{p.store}
@@ -218,19 +219,19 @@ func TestResume(t *testing.T) {
 	text := lines(0, 60_000)
 	p.put(t, map[string]string{"big.txt": text})
 	rnd := rand.New(rand.NewPCG(1, 2))
-	p.set(func(r *http.Request) fault {
+	p.Set(func(r *http.Request) objecttest.Fault {
 		if r.Method != http.MethodGet {
-			return fault{}
+			return objecttest.Fault{}
 		}
 		switch rnd.IntN(8) {
 		case 0:
-			return fault{stall: true, keep: rnd.Int64N(60_000)}
+			return objecttest.Fault{Stall: true, Keep: rnd.Int64N(60_000)}
 		case 1, 2:
-			return fault{cut: true, keep: rnd.Int64N(60_000)}
+			return objecttest.Fault{Cut: true, Keep: rnd.Int64N(60_000)}
 		case 3:
-			return fault{status: 503}
+			return objecttest.Fault{Status: 503}
 		}
-		return fault{}
+		return objecttest.Fault{}
 	})
 	set := file.NewSet(storeFS{p.store}, []dataset.Pattern{{Text: p.url("big.txt")}})
 	for ref, err := range set.Files(t.Context(), "") {
@@ -262,8 +263,8 @@ func TestResume(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if p.faults.Load() < 10 {
-		t.Errorf("only %d faults were injected", p.faults.Load())
+	if p.Faults.Load() < 10 {
+		t.Errorf("only %d faults were injected", p.Faults.Load())
 	}
 }
 
@@ -277,10 +278,10 @@ func TestGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		fault fault
+		fault objecttest.Fault
 		want  string
-	}{{fault{status: 503}, "given up after"}, {fault{status: 403}, "AWS_PROFILE"}, {fault{stall: true}, "nothing arrives for 200ms"}} {
-		p.set(func(*http.Request) fault { return c.fault })
+	}{{objecttest.Fault{Status: 503}, "given up after"}, {objecttest.Fault{Status: 403}, "AWS_PROFILE"}, {objecttest.Fault{Stall: true}, "nothing arrives for 200ms"}} {
+		p.Set(func(*http.Request) objecttest.Fault { return c.fault })
 		h, err := f.Open(t.Context(), info.FileRef)
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-data/sluice/connectors/file"
+	"github.com/sluice-data/sluice/connectors/object/objecttest"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -65,16 +66,16 @@ func TestWeb(t *testing.T) {
 			if err != nil || !bytes.Equal(got, data) {
 				t.Errorf("%d bytes, %v", len(got), err)
 			}
-			p := newProxy(t, strings.TrimPrefix(srv.URL, "http://"))
+			p := objecttest.NewProxy(t, strings.TrimPrefix(srv.URL, "http://"))
 			rnd := rand.New(rand.NewPCG(8, 8))
-			p.set(func(*http.Request) fault {
+			p.Set(func(*http.Request) objecttest.Fault {
 				switch rnd.IntN(6) {
 				case 0:
-					return fault{status: 503, after: "0"}
+					return objecttest.Fault{Status: 503, After: "0"}
 				case 1:
-					return fault{cut: true, keep: rnd.Int64N(2000)}
+					return objecttest.Fault{Cut: true, Keep: rnd.Int64N(2000)}
 				}
-				return fault{}
+				return objecttest.Fault{}
 			})
 			got, err = read(t, newWeb(nil), p.URL+"/x.bin")
 			if err != nil || !bytes.Equal(got, data) {

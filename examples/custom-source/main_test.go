@@ -11,6 +11,7 @@ import (
 )
 
 func TestRun(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir()) // the index of results is not for tests to write
 	var out strings.Builder
 	if err := run(t.Context(), &out); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ left out: 1 row, there is no text
 `
 
 func TestRun(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir()) // the index of results is not for tests to write
 	var out strings.Builder
 	if err := run(t.Context(), &out, "../data/events.jsonl"); err != nil {
 		t.Fatal(err)

@@ -5,12 +5,42 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sluice-data/sluice/dataset"
 )
+
+// allPoints are the moments between which a crash can fall, all that there are in the package.
+func allPoints() []string {
+	return slices.Concat(crashPoints, resumePoints, []string{"dead letters durable"})
+}
+
+// TestCrashPoints: the list is that of the code.
+func TestCrashPoints(t *testing.T) {
+	var got []string
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		raw, err := os.ReadFile(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\tcrashpoint\("([^"]+)"\)`).FindAllStringSubmatch(string(raw), -1) {
+			got = append(got, m[1])
+		}
+	}
+	want := allPoints()
+	slices.Sort(got)
+	slices.Sort(want)
+	if got = slices.Compact(got); !slices.Equal(got, want) {
+		t.Errorf("the code has the points %q, the tests kill at %q", got, want)
+	}
+}
 
 // TestChaos kills a run at every crash point, again and again while it goes on, each time with other lanes and blocks, before one is
 // left to end. With SLUICE_CHAOS set each point is passed at least fifty times.
@@ -19,34 +49,73 @@ func TestChaos(t *testing.T) {
 	if os.Getenv("SLUICE_CHAOS") != "" {
 		least = 50
 	}
-	for i, point := range append(slices.Clone(crashPoints), "run resumed") {
+	chaos(t, least, func(t *testing.T, name string, w world) world {
+		w.Path = quickDir(t) + w.Path
+		return w
+	})
+}
+
+// chaos kills at least so many times at each point. place gives a world a place of its own.
+func chaos(t *testing.T, least int, place func(t *testing.T, name string, w world) world) {
+	total := 0
+	var table strings.Builder
+	for i, point := range allPoints() {
 		t.Run(point, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(i), 5))
 			here, kills := 0, 0
 			for round := 0; here < least && round < 20*least; round++ {
-				for name, w := range chaosWorlds(t) {
-					h, k := disturb(t, r, name, w, point)
+				for name, w := range chaosWorlds() {
+					if here >= least && least > 2 {
+						break
+					}
+					h, k := disturb(t, r, name, place(t, name, w), point)
 					here, kills = here+h, kills+k
 				}
 			}
 			if here < least {
 				t.Errorf("%d kills here, want %d", here, least)
 			}
-			t.Logf("%d kills here, %d in all", here, kills)
+			fmt.Fprintf(&table, "%-24s %5d here, %5d in all\n", point, here, kills)
+			total += kills
 		})
 	}
+	t.Logf("%d kills:\n%s", total, table.String())
 }
 
-func chaosWorlds(t *testing.T) map[string]world {
-	dir := quickDir(t)
-	out := crashWorlds(dir)
-	out["ordered"] = world{Path: filepath.Join(dir, "f") + "/", Files: files(4, 300), Keep: 7, PartBytes: 1500, Ordered: true}
-	out["joined"] = world{Path: filepath.Join(dir, "g.txt"), Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1 << 20}
-	out["append"] = world{Path: filepath.Join(dir, "h") + "/", Files: files(3, 150), Keep: 7, Lanes: 2, PartBytes: 1500}
-	out["append one"] = world{Path: filepath.Join(dir, "i.txt"), Files: files(3, 150), Keep: 7, Lanes: 2, PartBytes: 1 << 20}
-	out["overwrite"] = world{Path: filepath.Join(dir, "j") + "/", Files: files(3, 150), Keep: 7, Lanes: 2, PartBytes: 1500}
+// chaosWorlds are runs of every kind, with paths that begin with a slash.
+func chaosWorlds() map[string]world {
+	out := crashWorlds("")
+	out["ordered"] = world{Path: "/f/", Files: files(4, 300), Keep: 7, PartBytes: 1500, Ordered: true}
+	out["joined"] = world{Path: "/g.txt", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1 << 20}
+	out["append"] = world{Path: "/h/", Files: files(3, 150), Keep: 7, Lanes: 2, PartBytes: 1500}
+	out["append one"] = world{Path: "/i.txt", Files: files(3, 150), Keep: 7, Lanes: 2, PartBytes: 1 << 20}
+	out["overwrite"] = world{Path: "/j/", Files: files(3, 150), Keep: 7, Lanes: 2, PartBytes: 1500}
+	out["dead letters"] = world{Path: "/k/", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1500, Dead: 9}
 	return out
 }
+
+// killsFor is where the attempts of a run are killed that is to be killed at a point.
+func killsFor(r *rand.Rand, point string) []string {
+	var out []string
+	switch i := slices.Index(resumePoints, point); {
+	case i == 0:
+		out = append(out, "generation committed")
+	case i > 0: // a segment to give up comes from an attempt that was killed
+		out = append(out, "generation committed", resumePoints[0])
+	}
+	out = append(out, point)
+	for range 1 + r.IntN(2) {
+		if all := allPoints(); r.IntN(2) == 0 {
+			out = append(out, all[r.IntN(len(all))])
+		} else {
+			out = append(out, point)
+		}
+	}
+	return out
+}
+
+// oftenPassed are points that a run passes several times.
+var oftenPassed = []string{"parts durable", "dead letters durable", "generation appended", "generation committed"}
 
 // disturb kills runs of w, at the point and at others, and then lets one end. It returns how many kills there were, here and in all.
 func disturb(t *testing.T, r *rand.Rand, name string, w world, point string) (here, kills int) {
@@ -65,16 +134,16 @@ func disturb(t *testing.T, r *rand.Rand, name string, w world, point string) (he
 		w.Ordered, w.Lanes = true, 1
 	}
 	lanes := w.Lanes
-	for try := range 2 + r.IntN(2) {
+	for _, at := range killsFor(r, point) {
 		if w.Seed = r.Uint64(); lanes > 1 {
 			w.Lanes = 1 + r.IntN(3)
 		}
-		job := childJob{w, point, 1 + r.Int64N(3)}
-		if try > 0 && r.IntN(2) == 0 {
-			job.Point = crashPoints[r.IntN(len(crashPoints))]
+		job := childJob{World: w, Point: at, Hit: 1, CompactAfter: 1 + r.IntN(2)}
+		if slices.Contains(resumePoints, point) {
+			job.CompactAfter = 1
 		}
-		if point == "run resumed" && try == 0 {
-			job.Point = "generation committed"
+		if slices.Contains(oftenPassed, at) {
+			job.Hit = 1 + r.Int64N(3)
 		}
 		if runChild(t, job, 0) {
 			kills++
@@ -95,6 +164,9 @@ func disturb(t *testing.T, r *rand.Rand, name string, w world, point string) (he
 	if w.Ordered && !slices.IsSorted(allRows(t, w.Path)) {
 		t.Fatalf("%s: the rows are out of order after %d kills", name, kills)
 	}
+	if w.Dead > 0 {
+		sameDead(t, w)
+	}
 	noStaged(t, w.Path)
 	return here, kills
 }
@@ -111,7 +183,7 @@ func TestExactAfterKills(t *testing.T) {
 			w.Path, w.Seed = quickDir(t)+"/out/", uint64(hit)
 			for range 3 {
 				w.Seed++
-				if runChild(t, childJob{w, "generation committed", 1 + hit}, 0) {
+				if runChild(t, childJob{World: w, Point: "generation committed", Hit: 1 + hit}, 0) {
 					kills++
 				}
 			}

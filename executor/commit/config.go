@@ -125,3 +125,6 @@ func (c Config) owner() string {
 
 // crashpoint is called at the named moments between which a crash can fall. Tests set it to kill the process there.
 var crashpoint = func(string) {}
+
+// stateOf is the storage of a target's state. Benchmarks that measure what the state costs put another one in its place.
+var stateOf = func(s dataset.Storage) dataset.Storage { return s }

@@ -30,6 +30,8 @@ type childJob struct {
 	World world
 	Point string // crash point; "" to be killed from outside
 	Hit   int64  // at which pass
+	// CompactAfter is how many segments of the log must be there to be given up; 0: as many as in earnest.
+	CompactAfter int
 }
 
 func childMain() {
@@ -37,6 +39,9 @@ func childMain() {
 	if err := json.Unmarshal([]byte(os.Getenv(childVariable)), &job); err != nil {
 		fmt.Println(err)
 		os.Exit(2)
+	}
+	if job.CompactAfter > 0 {
+		commit.SetCompactAfter(job.CompactAfter)
 	}
 	var hits atomic.Int64
 	commit.SetCrashpoint(func(name string) {
@@ -83,13 +88,16 @@ var crashPoints = []string{
 	"manifest created", "old parts removed", "parts published", "target sealed", "stage removed", "run marked",
 }
 
+// resumePoints are those that only an attempt passes which goes on with a run.
+var resumePoints = []string{"run resumed", "log snapshot written", "log segments given up", "log compacted"}
+
 func crashWorlds(dir string) map[string]world {
 	return map[string]world{
-		"folder":      {Path: filepath.Join(dir, "a") + "/", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1500},
-		"one file":    {Path: filepath.Join(dir, "b.txt"), Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1 << 20},
-		"partitioned": {Path: filepath.Join(dir, "c") + "/", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1500, By: true},
-		"exact":       {Path: filepath.Join(dir, "d") + "/", Files: files(4, 900), Keep: 7, PartBytes: 1500, Exact: true},
-		"barrier":     {Path: filepath.Join(dir, "e") + "/", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1500, Deferred: true},
+		"folder":      {Path: dir + "/a/", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1500},
+		"one file":    {Path: dir + "/b.txt", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1 << 20},
+		"partitioned": {Path: dir + "/c/", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1500, By: true},
+		"exact":       {Path: dir + "/d/", Files: files(4, 900), Keep: 7, PartBytes: 1500, Exact: true},
+		"barrier":     {Path: dir + "/e/", Files: files(4, 150), Keep: 7, Lanes: 2, PartBytes: 1500, Deferred: true},
 	}
 }
 
@@ -105,7 +113,7 @@ func TestKillAtPoints(t *testing.T) {
 					if err := os.MkdirAll(filepath.Join(dir, fmt.Sprint(hit)), 0o777); err != nil {
 						t.Fatal(err)
 					}
-					if runChild(t, childJob{w, point, hit}, 0) {
+					if runChild(t, childJob{World: w, Point: point, Hit: hit}, 0) {
 						killed++
 						afterKill(t, name, w, w.expected())
 					}
@@ -147,7 +155,7 @@ func TestKillWhileReplacing(t *testing.T) {
 					if mode == dataset.TargetAppend {
 						want = append(want, w.expected()...)
 					}
-					if !runChild(t, childJob{second, point, 1}, 0) {
+					if !runChild(t, childJob{World: second, Point: point, Hit: 1}, 0) {
 						continue
 					}
 					slicesSort(want)
@@ -165,7 +173,7 @@ func TestKilledSwitch(t *testing.T) {
 		w := world{Path: quickDir(t) + "/out/", Files: files(2, 50), Keep: 7}
 		mustRun(t, w)
 		w.Target, w.Plan = dataset.TargetOverwrite, "second"
-		if !runChild(t, childJob{w, "finish decided", 1}, 0) {
+		if !runChild(t, childJob{World: w, Point: "finish decided", Hit: 1}, 0) {
 			t.Fatal("not killed")
 		}
 		if lost {
@@ -193,9 +201,20 @@ func TestKilledSwitch(t *testing.T) {
 
 // TestKillAtRandom kills runs from outside, several times, before one is left to end.
 func TestKillAtRandom(t *testing.T) {
-	kills := 0
-	for round := range *killRounds {
-		for name, w := range crashWorlds(quickDir(t)) {
+	killAtRandom(t, func(t *testing.T, w world) world {
+		w.Path = quickDir(t) + w.Path
+		return w
+	})
+}
+
+func killAtRandom(t *testing.T, place func(t *testing.T, w world) world) {
+	rounds, kills := *killRounds, 0
+	if os.Getenv("SLUICE_CHAOS") != "" {
+		rounds *= 4
+	}
+	for round := range rounds {
+		for name, w := range crashWorlds("") {
+			w = place(t, w)
 			w.Files = files(6, 3000)
 			for range 2 {
 				if runChild(t, childJob{World: w}, time.Duration(10+rand.IntN(60))*time.Millisecond) {

@@ -91,7 +91,7 @@ func TestKillWithDeadLetters(t *testing.T) {
 	for _, point := range append([]string{"dead letters durable"}, crashPoints...) {
 		for name, w := range deadWorlds(t.TempDir()) {
 			for hit := range int64(3) { // one attempt after the other
-				if runChild(t, childJob{w, point, 1 + hit}, 0) {
+				if runChild(t, childJob{World: w, Point: point, Hit: 1 + hit}, 0) {
 					kills++
 				} else if point == "dead letters durable" && hit == 0 {
 					t.Errorf("%s: it never passes %s", name, point)

@@ -49,10 +49,13 @@ func (l *Logged) add(k kind, p []byte) error {
 			}
 			return nil
 		})
-	case kindGeneration:
+	case kindGeneration, kindSnapshot:
 		g, err := decodeGeneration(p)
 		if err != nil {
 			return err
+		}
+		if k == kindSnapshot {
+			l.Parts, l.Spans, l.Deferred = nil, nil, false
 		}
 		l.Parts = append(l.Parts, g.Parts...)
 		l.Deferred = l.Deferred || g.Deferred
@@ -72,6 +75,21 @@ func SetSpoolBuffer(t testing.TB, n int) {
 	old := spoolBuffer
 	spoolBuffer = n
 	t.Cleanup(func() { spoolBuffer = old })
+}
+
+// SetCompactAfter sets, for a process that tests, how many segments an attempt must find to give up before it does so.
+func SetCompactAfter(n int) { compactAfter = n }
+
+// Segments are the numbers of the segments of a run's log that are there, and those that were given up.
+func Segments(ctx context.Context, store dataset.Storage, run string) (there, dropped []int, err error) {
+	if dropped, err = droppedSegments(ctx, store, run); err != nil {
+		return nil, nil, err
+	}
+	segs, err := segments(ctx, store, run, dropped)
+	for _, s := range segs {
+		there = append(there, s.number)
+	}
+	return there, dropped, err
 }
 
 // CloseGenerations closes the open generations, as reaching the size of a part does.

@@ -39,8 +39,9 @@ type Begun struct {
 	Dir     string // the folder that paths in Command are relative to
 	Plan    json.RawMessage
 	Owner   string
-	Sources []uint32 // what identities call the sources, by their number in the log; nil: the same
-	NoRetry string   // why failed rows of it cannot be tried again by themselves
+	Sources []uint32        // what identities call the sources, by their number in the log; nil: the same
+	NoRetry string          // why failed rows of it cannot be tried again by themselves
+	Options dataset.Options // that the plan does not hold, as asked for: policies, sizes, and what to do with the target
 }
 
 var errEnoughRead = errors.New("enough")
@@ -56,7 +57,7 @@ func ReadBegun(ctx context.Context, store dataset.Storage, run string) (*Begun, 
 		if err := json.Unmarshal(payload, &b); err != nil {
 			return fmt.Errorf("read begin record: %w", err)
 		}
-		out = &Begun{DecisionKind(b.Mode), b.Retries, b.Command, b.Dir, b.Plan, b.Owner, b.Sources, b.NoRetry}
+		out = &Begun{DecisionKind(b.Mode), b.Retries, b.Command, b.Dir, b.Plan, b.Owner, b.Sources, b.NoRetry, b.options()}
 		return errEnoughRead
 	})
 	if err != nil && !errors.Is(err, errEnoughRead) {
@@ -64,67 +65,6 @@ func ReadBegun(ctx context.Context, store dataset.Storage, run string) (*Begun, 
 	}
 	if out == nil {
 		return nil, fmt.Errorf("read log of run %s: it does not say how the run began", run)
-	}
-	return out, nil
-}
-
-// RunSummary is what is known of one run on a target.
-type RunSummary struct {
-	Run       string
-	Finished  bool      // it is in the chain of manifests
-	Replaced  bool      // its rows are not part of the result any more
-	Manifest  *Manifest // nil unless finished
-	Damaged   error     // why the log of an unfinished one cannot be read to its end
-	Rows      int64     // committed
-	Failed    int64
-	Dead      []DeadSegment // of the rows set aside
-	RetriedBy string        // the finished run that tried them again, "" if none did
-}
-
-// DeadRows is how many rows the run set aside.
-func (r *RunSummary) DeadRows() int64 { return deadRows(r.Dead) }
-
-// Summaries returns all runs on a target: those that finished, in order, then those that did not. It takes no lock.
-func Summaries(ctx context.Context, store dataset.Storage) ([]*RunSummary, error) {
-	manifests, err := Manifests(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	var out []*RunSummary
-	for _, m := range manifests {
-		if m.replaces() {
-			for _, r := range out {
-				r.Replaced = true
-			}
-		}
-		if m.Retries != "" {
-			for _, r := range out {
-				if r.Run == m.Retries || r.Manifest.Retries == m.Retries {
-					r.RetriedBy = m.Run
-				}
-			}
-		}
-		out = append(out, &RunSummary{Run: m.Run, Finished: true, Manifest: m, Rows: m.Rows, Failed: m.Failed, Dead: m.Dead})
-	}
-	open, err := openRuns(ctx, store.List)
-	if err != nil {
-		return nil, err
-	}
-	for _, run := range open {
-		if slices.ContainsFunc(out, func(r *RunSummary) bool { return r.Run == run }) {
-			continue
-		}
-		s := &RunSummary{Run: run}
-		u, err := loadLog(ctx, store, run)
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		s.Damaged = err
-		for _, p := range u.parts {
-			s.Rows += p.Rows
-		}
-		s.Failed, s.Dead = u.fails.Failed, u.fails.Dead
-		out = append(out, s)
 	}
 	return out, nil
 }
@@ -182,7 +122,7 @@ type DoneRange struct {
 func ReadRanges(ctx context.Context, store dataset.Storage, run string) ([]DoneRange, error) {
 	var all spans
 	_, _, err := readLog(ctx, store, run, func(k kind, payload []byte) error {
-		if k != kindGeneration {
+		if k != kindGeneration && k != kindSnapshot {
 			return nil
 		}
 		g, err := decodeGeneration(payload)

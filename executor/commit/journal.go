@@ -17,7 +17,9 @@ type past struct {
 	attempt     int // the highest that wrote
 	begin       beginRecord
 	begun       bool
-	last        int // segments
+	last        int          // number of the last segment
+	needed      map[int]bool // segments with records that no snapshot repeats
+	dropped     []int        // segments that a snapshot stands for
 	end         logPoint
 	parts       []dataset.Receipt
 	ended       bool // a deferred record: every row is in durable parts
@@ -57,10 +59,13 @@ type pastSource struct {
 
 // loadLog reads the log of a run.
 func loadLog(ctx context.Context, store dataset.Storage, run string) (*past, error) {
-	p := &past{run: run, sources: map[uint32]*pastSource{}}
+	p := &past{run: run, sources: map[uint32]*pastSource{}, needed: map[int]bool{}}
 	var splits splitsDecoder
 	var err error
-	p.last, p.end, err = readLogAll(ctx, store, run, func(at recordAt, k kind, payload []byte) error { return p.note(&splits, at, k, payload) })
+	if p.dropped, err = droppedSegments(ctx, store, run); err != nil {
+		return p, err
+	}
+	p.last, p.end, err = readSegments(ctx, store, run, p.dropped, func(at recordAt, k kind, payload []byte) error { return p.note(&splits, at, k, payload) })
 	if err != nil {
 		return p, err
 	}
@@ -81,6 +86,9 @@ func (p *past) source(id uint32) *pastSource {
 
 // note takes one record.
 func (p *past) note(d *splitsDecoder, at recordAt, k kind, payload []byte) error {
+	if !k.repeats() {
+		p.needed[at.segment] = true
+	}
 	switch k {
 	case kindHeader:
 		var h segmentHeader
@@ -108,12 +116,16 @@ func (p *past) note(d *splitsDecoder, at recordAt, k kind, payload []byte) error
 		id, shift := d.uvarint(), d.uvarint()
 		p.source(uint32(id)).shift = shift
 		return d.err
-	case kindGeneration:
+	case kindGeneration, kindSnapshot:
 		g, err := decodeGeneration(payload)
 		if err != nil {
 			return err
 		}
-		p.noteGeneration(g)
+		if k == kindSnapshot {
+			p.noteSnapshot(g)
+		} else {
+			p.noteGeneration(g)
+		}
 	case kindFinish:
 		p.finish = &finishRecord{}
 		if err := json.Unmarshal(payload, p.finish); err != nil {

@@ -50,6 +50,8 @@ type world struct {
 	Seed      uint64 // of block sizes and interleaving
 	Plan      string
 	Dead      int // every so many rows fail and are set aside; 0: none
+	Backends  string
+	Jumps     bool // the clock jumps by days whenever it is asked
 
 	disk    file.Disk
 	mem     *memory.CheckedAllocator
@@ -116,6 +118,10 @@ func (w world) sink() (dataset.Sink, error) {
 	if w.By {
 		layout.By = []string{"key"}
 	}
+	if file.IsURL(w.Path) {
+		sink, err := file.OpenSink(w.Path, connectortest.TextFormat{}, layout)
+		return sink, err
+	}
 	disk := w.disk
 	if disk == nil {
 		disk = file.OSDisk{}
@@ -127,10 +133,14 @@ func (w world) config() (commit.Config, error) {
 	sink, err := w.sink()
 	plan, perr := commit.Canonical(map[string]any{"steps": []any{map[string]any{"source": "rows", "params": w.Plan}}})
 	cfg := commit.Config{Sink: sink, Schema: schema, Plan: plan, Run: commit.NewRunID(time.Now()), Lanes: max(1, w.Lanes),
-		OpenParts: w.OpenParts, Deferred: func(uint32) bool { return w.Deferred },
+		OpenParts: w.OpenParts, Backends: w.Backends, Deferred: func(uint32) bool { return w.Deferred },
 		Options: dataset.Options{Target: w.Target, PartBytes: w.PartBytes, Ordered: w.Ordered || w.Exact, SeedSet: w.Exact}}
 	if w.Dead > 0 {
 		cfg.Options.OnError = dataset.OnErrorDeadLetter
+	}
+	if w.Jumps {
+		cfg.Now = w.jumping(3)
+		cfg.Run = commit.NewRunID(cfg.Now())
 	}
 	if !w.noInput {
 		cfg.Inputs = func() iter.Seq2[commit.Input, error] {
@@ -144,6 +154,17 @@ func (w world) config() (commit.Config, error) {
 		}
 	}
 	return cfg, errors.Join(err, perr)
+}
+
+// jumping is a clock that jumps by up to fifty days in either direction.
+func (w world) jumping(stream uint64) func() time.Time {
+	var mu sync.Mutex
+	r := rand.New(rand.NewPCG(w.Seed, stream))
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Now().Add(time.Duration(r.IntN(2400)-1200) * time.Hour)
+	}
 }
 
 // run does the whole of it.
@@ -231,7 +252,7 @@ func (w world) read(m *commit.Manager, rnd *rand.Rand, c *coalescer) error {
 	for _, f := range w.Files {
 		byPath[f.Path] = f
 	}
-	now := time.Now()
+	now, clock := time.Now(), w.jumping(4)
 	for s, err := range feed.Splits(context.Background(), rowSource{w}) {
 		if err != nil {
 			return err
@@ -245,7 +266,9 @@ func (w world) read(m *commit.Manager, rnd *rand.Rand, c *coalescer) error {
 			}
 		}
 		if rnd.IntN(3) == 0 {
-			now = now.Add(time.Hour)
+			if now = now.Add(time.Hour); w.Jumps {
+				now = clock()
+			}
 			m.Tick(now)
 		}
 	}
@@ -328,10 +351,21 @@ func (c *coalescer) flush() {
 	c.out(joined)
 }
 
+// bucketsVariable names the folder that holds the buckets of the S3 server for tests, as files.
+const bucketsVariable = "COMMIT_TEST_BUCKETS"
+
+// onDisk is where the files of a path are.
+func onDisk(path string) string {
+	if rest, ok := strings.CutPrefix(path, "s3://"); ok {
+		return filepath.Join(os.Getenv(bucketsVariable), rest)
+	}
+	return path
+}
+
 // visible returns the data files that a reader would find, with their rows; every one must be whole.
 func visible(path string) (map[string][]string, error) {
 	out := map[string][]string{}
-	err := filepath.WalkDir(strings.TrimSuffix(path, "/"), func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(strings.TrimSuffix(onDisk(path), "/"), func(p string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

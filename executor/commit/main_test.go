@@ -1,6 +1,7 @@
 package commit_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -12,5 +13,27 @@ func TestMain(m *testing.M) {
 		childMain()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(withServer{m}, leakOptions...)
+}
+
+// serve starts what tests of a build tag need; stop ends it.
+var serve = func() (stop func() error, err error) { return func() error { return nil }, nil }
+
+var leakOptions []goleak.Option
+
+type withServer struct{ m *testing.M }
+
+// Run implements goleak.TestingM.
+func (s withServer) Run() int {
+	stop, err := serve()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := s.m.Run()
+	if err := stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }

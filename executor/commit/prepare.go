@@ -80,6 +80,7 @@ func Look(ctx context.Context, cfg Config) (*Prospect, error) {
 	if p.store, err = target.State(ctx); err != nil {
 		return nil, p.wrap(err)
 	}
+	p.store = stateOf(p.store)
 	if err := p.lookFirst(ctx); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ const (
 	kindBegin      kind = 6 // JSON beginRecord: what the run is to do
 	kindShift      kind = 7 // uvarints: a source, and what its ordinals here exceed those of its identities by
 	kindAttempt    kind = 8 // JSON attemptRecord: a process goes on with the run
+	kindSnapshot   kind = 9 // all generations before it as one, in place of theirs (compact.go)
 )
 
 const (

@@ -362,6 +362,6 @@ func FuzzDecode(f *testing.F) {
 		_ = decodeSplits(p, func(journaled) error { return nil })
 		_, _ = decodeGeneration(p)
 		_, _ = decodeSpans(p)
-		_, _ = readSegment(p, segmentHeader{Run: "r", Segment: 1}, func(kind, []byte) error { return nil })
+		_, _ = readSegment(p, wantedHeader{run: "r", segment: 1}, func(kind, []byte) error { return nil })
 	})
 }

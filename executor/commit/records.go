@@ -29,6 +29,29 @@ type beginRecord struct {
 	Target       string          `json:"target,omitempty"`  // as asked for: "overwrite", "append", "incremental" or ""
 	Sources      []uint32        `json:"sources,omitempty"` // what identities call the sources, by their number here
 	Started      time.Time       `json:"started,omitzero"`
+	Asked        askedOptions    `json:"asked,omitzero"`
+}
+
+// askedOptions are the options that no plan holds and no row depends on, so that a run can go on from its log alone as it was begun.
+type askedOptions struct {
+	OnError      dataset.ErrorPolicy   `json:"on_error,omitempty"`
+	MaxErrors    int64                 `json:"max_errors,omitempty"`
+	MaxErrorRate float64               `json:"max_error_rate,omitempty"`
+	PartBytes    int64                 `json:"part_bytes,omitempty"`
+	CommitEvery  time.Duration         `json:"commit_every,omitempty"` // nanoseconds
+	Changed      dataset.ChangedPolicy `json:"changed,omitempty"`
+	Grown        dataset.GrownPolicy   `json:"grown,omitempty"`
+}
+
+// options are those that the record holds.
+func (b *beginRecord) options() dataset.Options {
+	a := b.Asked
+	o := dataset.Options{OnError: a.OnError, MaxErrors: a.MaxErrors, MaxErrorRate: a.MaxErrorRate, PartBytes: a.PartBytes,
+		CommitEvery: a.CommitEvery, Changed: a.Changed, Grown: a.Grown, Command: b.Command}
+	if o.Incremental = b.Target == string(Incremental); !o.Incremental {
+		o.Target = dataset.TargetMode(b.Target)
+	}
+	return o
 }
 
 // attemptRecord follows the header of the first segment that a later attempt writes.
@@ -45,6 +68,8 @@ func (m *Manager) beginRecord(kind DecisionKind) beginRecord {
 		Schema: schemaLines(m.cfg.Schema), Previous: m.number - 1, FirstOrdinal: m.in.base, FirstSeq: m.seq.Load(),
 		Owner: m.cfg.owner(), Command: m.cfg.Options.Command, Backends: m.cfg.Backends, NoRetry: m.cfg.NoRetry,
 		Target: asked(m.cfg.Options), Sources: m.cfg.Sources, Started: m.cfg.Now().UTC()}
+	o := m.cfg.Options
+	r.Asked = askedOptions{o.OnError, o.MaxErrors, o.MaxErrorRate, o.PartBytes, o.CommitEvery, o.Changed, o.Grown}
 	r.Dir, _ = os.Getwd() // without it the command is still there to be read
 	if m.cfg.Retry != nil {
 		r.Retries = m.cfg.Retry.Run
@@ -54,7 +79,8 @@ func (m *Manager) beginRecord(kind DecisionKind) beginRecord {
 
 // generationRecord is the commit point of generations: from the moment it is durable their rows count.
 type generationRecord struct {
-	Generations []uint64          `json:"generations"`
+	Generations []uint64          `json:"generations,omitempty"`
+	Count       int               `json:"count,omitempty"` // of a snapshot: the generations it stands for
 	Parts       []dataset.Receipt `json:"parts,omitempty"`
 	Deferred    bool              `json:"deferred,omitempty"` // all rows of the run are in durable parts with it
 	Read        int64             `json:"read,omitempty"`     // rows that readers gave of the ranges

@@ -77,7 +77,7 @@ func (w world) rowsIn(l commit.Logged) []string {
 	var out []string
 	for _, s := range l.Spans {
 		f := byPath[l.Paths[s.Ordinal]]
-		for r := s.First; r < s.End; r++ {
+		for r := s.First; r < min(s.End, uint64(f.Rows)); r++ {
 			if w.keeps(f, int(r)) {
 				out = append(out, rowText(f, int(r)))
 			}
@@ -100,7 +100,7 @@ func TestLogIsResumable(t *testing.T) {
 				if w.By || !strings.HasSuffix(w.Path, ".txt") {
 					w.Path += "/"
 				}
-				if runChild(t, childJob{w, "generation committed", hit}, 0) {
+				if runChild(t, childJob{World: w, Point: "generation committed", Hit: hit}, 0) {
 					seen += checkLogs(t, w)
 				}
 			}

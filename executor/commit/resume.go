@@ -38,7 +38,7 @@ func (m *Manager) resume(ctx context.Context, p *preparation, u *past, foreign [
 		m.seq.Store(max(m.seq.Load(), r.Part.Seq+1))
 	}
 	m.mu.committed, m.mu.recorded = u.parts, u.generations
-	m.past, u.parts = u, nil
+	m.past = u
 	m.resumed.Run = u.run
 	m.done = map[uint32]*doneSet{}
 	for id, s := range u.sources {
@@ -58,6 +58,10 @@ func (m *Manager) resume(ctx context.Context, p *preparation, u *past, foreign [
 		return errors.Join(err, log.close())
 	}
 	crashpoint("run resumed")
+	if err := m.compact(ctx, u); err != nil {
+		return errors.Join(err, log.close())
+	}
+	u.parts = nil
 	m.start(ctx)
 	return nil
 }

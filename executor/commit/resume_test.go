@@ -49,7 +49,7 @@ func committedIn(t *testing.T, w world) (n int64) {
 // unfinishedWorld runs w in a child that dies at its hit-th commit.
 func unfinishedWorld(t *testing.T, w world, hit int64) {
 	t.Helper()
-	if !runChild(t, childJob{w, "generation committed", hit}, 0) {
+	if !runChild(t, childJob{World: w, Point: "generation committed", Hit: hit}, 0) {
 		t.Fatal("the run ended before it was killed")
 	}
 }
@@ -65,7 +65,7 @@ func inputRows(w world) (n int64) {
 func TestResumeReadsTheRest(t *testing.T) {
 	for hit := int64(1); hit < 8; hit += 2 {
 		w := world{Path: quickDir(t) + "/out/", Files: files(8, 400), Keep: 7, PartBytes: 3000, Ordered: true}
-		if !runChild(t, childJob{w, "generation committed", hit}, 0) {
+		if !runChild(t, childJob{World: w, Point: "generation committed", Hit: hit}, 0) {
 			if hit > 1 { // generations may be committed together
 				continue
 			}
@@ -185,7 +185,7 @@ func TestUnfinishedOfAnother(t *testing.T) {
 // TestNothingCommitted: a run that had committed nothing starts over, and says so.
 func TestNothingCommitted(t *testing.T) {
 	w := world{Path: quickDir(t) + "/out/", Files: files(6, 300), Keep: 7, PartBytes: 2000, Deferred: true}
-	if !runChild(t, childJob{w, "parts durable", 2}, 0) {
+	if !runChild(t, childJob{World: w, Point: "parts durable", Hit: 2}, 0) {
 		t.Fatal("it was not killed")
 	}
 	d, _ := mustRun(t, w)
@@ -199,7 +199,7 @@ func TestNothingCommitted(t *testing.T) {
 // TestAllDurable: a run that died while it joined its parts reads nothing again.
 func TestAllDurable(t *testing.T) {
 	w := world{Path: quickDir(t) + "/out.txt", Files: files(6, 300), Keep: 7, PartBytes: 1 << 20, Deferred: true}
-	if !runChild(t, childJob{w, "result joined", 1}, 0) {
+	if !runChild(t, childJob{World: w, Point: "result joined", Hit: 1}, 0) {
 		t.Fatal("it was not killed")
 	}
 	w.reads = &atomic.Int64{}

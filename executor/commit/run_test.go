@@ -72,8 +72,9 @@ func noStaged(t *testing.T, path string) {
 
 func stateOf(path string) string {
 	if strings.HasSuffix(path, "/") {
-		return filepath.Join(path, "_sluice")
+		return filepath.Join(onDisk(path), "_sluice")
 	}
+	path = onDisk(path)
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".sluice")
 }
 

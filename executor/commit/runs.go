@@ -3,7 +3,6 @@ package commit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,68 +23,98 @@ const (
 	RunDamaged    RunState = "damaged"    // its log cannot be read
 )
 
-// RunInfo is what a target knows of one run.
-type RunInfo struct {
-	Run      string
-	State    RunState
-	Mode     string // "append", "overwrite", "incremental" or ""
-	Command  string
-	Owner    string // the process that works on it or did
-	Started  time.Time
-	Finished time.Time // zero until then
-	Attempts int
-	Manifest uint64 // its number; 0 until it is finished
-	Parts    int
-	Rows     int64 // committed
-	Bytes    int64
-	Failed   int64  // rows that failed, as far as the last commit knew
-	Splits   int64  // journaled; 0 for finished runs
-	Problem  string // of a damaged one
+// RunSummary is what is known of one run on a target.
+type RunSummary struct {
+	Run       string
+	State     RunState
+	Finished  bool      // it is in the chain of manifests
+	Replaced  bool      // its rows are not part of the result any more
+	Manifest  *Manifest // nil unless finished
+	Mode      string    // as asked for: "append", "overwrite", "incremental", "retry" or ""
+	Command   string
+	Owner     string // the process that works on it or did
+	Started   time.Time
+	Ended     time.Time // zero until it is finished
+	Attempts  int
+	Parts     int
+	Rows      int64 // committed
+	Bytes     int64
+	Failed    int64         // rows that failed, as far as the last commit knew
+	Splits    int64         // journaled; 0 for finished runs
+	Dead      []DeadSegment // of the rows set aside
+	Retries   string        // the run whose failed rows it tries again
+	RetriedBy string        // the finished run that tried them again, "" if none did
+	Damaged   error         // why the log of an unfinished one cannot be read to its end
 }
 
-// Runs lists the runs on a target, oldest first. It changes nothing, apart from trying the lock where a run is unfinished.
-func Runs(ctx context.Context, store dataset.Storage) ([]RunInfo, error) {
-	names, err := store.List(ctx, "manifest")
+// DeadRows is how many rows the run set aside.
+func (r *RunSummary) DeadRows() int64 { return deadRows(r.Dead) }
+
+// Summaries returns all runs on a target: those that finished, in order, then those that did not. It changes nothing and takes no lock, so
+// it cannot tell an unfinished run from one that is running: Runs does.
+func Summaries(ctx context.Context, store dataset.Storage) ([]*RunSummary, error) {
+	manifests, err := Manifests(ctx, store)
 	if err != nil {
-		return nil, fmt.Errorf("list manifests: %w", err)
+		return nil, err
 	}
-	var out []RunInfo
-	for _, n := range names {
-		number, ok := manifestNumber(n)
-		if !ok {
-			continue
+	var out []*RunSummary
+	for _, m := range manifests {
+		for _, r := range out {
+			r.Replaced = r.Replaced || m.replaces()
+			if m.Retries != "" && (r.Run == m.Retries || r.Retries == m.Retries) {
+				r.RetriedBy = m.Run
+			}
 		}
-		m, err := readManifest(ctx, store, number)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, RunInfo{Run: m.Run, State: RunFinished, Mode: m.Mode, Command: m.Command, Owner: m.Owner, Started: started(m.Run),
-			Finished: m.Created, Attempts: m.Attempt, Manifest: m.Number, Parts: len(m.Parts), Rows: m.Rows, Bytes: m.Bytes, Failed: m.Failed})
+		out = append(out, m.summary())
 	}
 	open, err := openRuns(ctx, store.List)
-	if err != nil || len(open) == 0 {
-		return out, err
-	}
-	holder, at := holderOf(ctx, store), ""
-	if holder != "" { // it goes on with the last one if it does not name one that is there
-		at = open[len(open)-1]
+	if err != nil {
+		return nil, err
 	}
 	for _, run := range open {
-		if strings.Contains(holder, "(run "+run+")") {
-			at = run
+		if slices.ContainsFunc(out, func(r *RunSummary) bool { return r.Run == run }) { // its mark is all that is missing
+			continue
+		}
+		s := openSummary(ctx, store, run)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// Runs is Summaries that tries the lock where a run is unfinished, to tell which one a process is at work on.
+func Runs(ctx context.Context, store dataset.Storage) ([]*RunSummary, error) {
+	out, err := Summaries(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	open := out[len(out):]
+	if i := slices.IndexFunc(out, func(r *RunSummary) bool { return !r.Finished }); i >= 0 {
+		open = out[i:]
+	}
+	if len(open) == 0 {
+		return out, nil
+	}
+	holder := holderOf(ctx, store)
+	if holder == "" {
+		return out, ctx.Err()
+	}
+	at := open[len(open)-1] // it goes on with the last one if it does not name one that is there
+	for _, r := range open {
+		if strings.Contains(holder, "(run "+r.Run+")") {
+			at = r
 		}
 	}
-	for _, run := range open {
-		if i := slices.IndexFunc(out, func(r RunInfo) bool { return r.Run == run }); i < 0 { // else its mark is all that is missing
-			info := openInfo(ctx, store, run)
-			if run == at {
-				info.State, info.Owner = RunRunning, holder
-			}
-			out = append(out, info)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b RunInfo) int { return a.Started.Compare(b.Started) })
+	at.State, at.Owner = RunRunning, holder
 	return out, ctx.Err()
+}
+
+func (m *Manifest) summary() *RunSummary {
+	return &RunSummary{Run: m.Run, State: RunFinished, Finished: true, Manifest: m, Mode: m.Mode, Command: m.Command, Owner: m.Owner,
+		Started: started(m.Run), Ended: m.Created, Attempts: m.Attempt, Parts: len(m.Parts), Rows: m.Rows, Bytes: m.Bytes,
+		Failed: m.Failed, Dead: m.Dead, Retries: m.Retries}
 }
 
 // started is the time in the id of a run.
@@ -110,104 +139,24 @@ func holderOf(ctx context.Context, store dataset.Storage) string {
 	return ""
 }
 
-func openInfo(ctx context.Context, store dataset.Storage, run string) RunInfo {
-	info := RunInfo{Run: run, Started: started(run)}
+func openSummary(ctx context.Context, store dataset.Storage, run string) *RunSummary {
+	s := &RunSummary{Run: run, Started: started(run)}
 	u, err := loadLog(ctx, store, run)
-	info.Mode, info.Command, info.Owner, info.Attempts = u.begin.Target, u.begin.Command, u.begin.Owner, u.attempt
-	info.Parts, info.Failed, info.Splits = len(u.parts), u.fails.Failed, u.splits
+	s.Mode, s.Command, s.Owner, s.Attempts, s.Retries = u.begin.Target, u.begin.Command, u.begin.Owner, u.attempt, u.begin.Retries
+	s.Parts, s.Failed, s.Dead, s.Splits = len(u.parts), u.fails.Failed, u.fails.Dead, u.splits
 	for _, p := range u.parts {
-		info.Rows += p.Rows
-		info.Bytes += p.Bytes
+		s.Rows += p.Rows
+		s.Bytes += p.Bytes
 	}
 	switch {
 	case err != nil:
-		info.State, info.Problem = RunDamaged, err.Error()
+		s.State, s.Damaged = RunDamaged, err
 	case u.finish != nil:
-		info.State = RunDecided
+		s.State = RunDecided
 	case u.begun && u.generations > 0:
-		info.State = RunUnfinished
+		s.State = RunUnfinished
 	default:
-		info.State = RunOrphan
+		s.State = RunOrphan
 	}
-	return info
-}
-
-// Cleaned is a run whose files Clean removed.
-type Cleaned struct {
-	Run   string
-	State RunState // that it had
-	Files int
-}
-
-// Clean removes what dead runs have left on a target: logs and staged parts of runs that committed nothing, and staged parts of those
-// that are finished. With unfinished set it gives up unfinished and damaged runs too, whose rows must then be read again. A run that is
-// decided stays: its rows are all there. While a process holds the lock, nothing is touched and the error is a *dataset.LockedError.
-func Clean(ctx context.Context, store dataset.Storage, unfinished bool) (out []Cleaned, err error) {
-	names, err := store.List(ctx, "")
-	if err != nil || len(names) == 0 {
-		return nil, err
-	}
-	release, err := store.Lock(ctx, "lock", []byte("a process that cleans up"))
-	if err != nil {
-		return nil, fmt.Errorf("clean up: %w", err)
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	runs, err := Runs(ctx, lockedStorage{store})
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range runs {
-		if r.State == RunDecided || !unfinished && (r.State == RunUnfinished || r.State == RunDamaged) {
-			continue
-		}
-		n, err := removeRun(ctx, store, r.Run, r.State == RunFinished)
-		if err != nil {
-			return out, err
-		}
-		if n > 0 {
-			out = append(out, Cleaned{r.Run, r.State, n})
-		}
-	}
-	return out, nil
-}
-
-// lockedStorage is a storage whose lock the caller holds.
-type lockedStorage struct{ dataset.Storage }
-
-// Lock tells that nobody else works here.
-func (lockedStorage) Lock(context.Context, string, []byte) (func() error, error) {
-	return func() error { return nil }, nil
-}
-
-// removeRun removes the files of a run, its log from the end and before what it names; of a finished one only what is staged.
-func removeRun(ctx context.Context, store dataset.Storage, run string, finished bool) (files int, err error) {
-	names, err := store.List(ctx, run)
-	if err != nil {
-		return 0, err
-	}
-	slices.SortStableFunc(names, func(a, b string) int { // the log first
-		return strings.Compare(stageRank(a, run), stageRank(b, run))
-	})
-	staged := slices.IndexFunc(names, func(n string) bool { return stageRank(n, run) == "1" })
-	if staged < 0 {
-		staged = len(names)
-	}
-	slices.Reverse(names[:staged])
-	if finished {
-		names = names[staged:]
-	}
-	for _, n := range names {
-		if err := store.Remove(ctx, n); err != nil {
-			return files, fmt.Errorf("remove run %s: %w", run, err)
-		}
-		files++
-	}
-	return files, nil
-}
-
-func stageRank(name, run string) string {
-	if strings.HasPrefix(name, run+"/stage/") {
-		return "1"
-	}
-	return "0"
+	return s
 }

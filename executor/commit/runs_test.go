@@ -17,7 +17,7 @@ func TestRunsAndClean(t *testing.T) {
 	if runs, err := commit.Runs(ctx, store); err != nil || len(runs) != 0 {
 		t.Fatal(runs, err)
 	}
-	state := func(want ...commit.RunState) []commit.RunInfo {
+	state := func(want ...commit.RunState) []*commit.RunSummary {
 		t.Helper()
 		runs, err := commit.Runs(ctx, store)
 		if err != nil {
@@ -32,7 +32,7 @@ func TestRunsAndClean(t *testing.T) {
 		}
 		return runs
 	}
-	if !runChild(t, childJob{w, "parts durable", 1}, 0) {
+	if !runChild(t, childJob{World: w, Point: "parts durable", Hit: 1}, 0) {
 		t.Fatal("it was not killed")
 	}
 	state(commit.RunOrphan)
@@ -66,10 +66,10 @@ func TestRunsAndClean(t *testing.T) {
 		t.Errorf("cleaned %+v, %v", out, err)
 	}
 	mustRun(t, w)
-	if r := state(commit.RunFinished)[0]; r.Manifest != 1 || int(r.Rows) != len(w.expected()) || r.Finished.IsZero() {
+	if r := state(commit.RunFinished)[0]; r.Manifest.Number != 1 || int(r.Rows) != len(w.expected()) || r.Ended.IsZero() {
 		t.Errorf("finished: %+v", r)
 	}
-	if !runChild(t, childJob{func() world { w := w; w.Target, w.Files = dataset.TargetAppend, files(2, 100); return w }(), "finish decided", 1}, 0) {
+	if !runChild(t, childJob{World: func() world { w := w; w.Target, w.Files = dataset.TargetAppend, files(2, 100); return w }(), Point: "finish decided", Hit: 1}, 0) {
 		t.Fatal("it was not killed")
 	}
 	state(commit.RunFinished, commit.RunDecided)

@@ -21,6 +21,7 @@ var (
 	_ dataset.OneToOne       = (*Program)(nil)
 	_ dataset.FilterCommuter = (*Program)(nil)
 	_ dataset.Memory         = (*Program)(nil)
+	_ dataset.Backend        = (*Program)(nil)
 )
 
 // Name is the step's name, or the names of all steps joined by plus signs.
@@ -71,6 +72,9 @@ func (p *Program) Check(in []*arrow.Schema) (*arrow.Schema, error) {
 
 // Needs is one CPU slot: native and scratch memory is reserved picture by picture.
 func (p *Program) Needs() dataset.Resources { return dataset.Resources{} }
+
+// Backend names the library behind JPEG; the other formats are decoded by the same code everywhere.
+func (p *Program) Backend() string { return "jpeg: " + JPEGBackend() }
 
 // Instances is Any: rows do not depend on each other.
 func (p *Program) Instances() dataset.Instances { return dataset.Any }

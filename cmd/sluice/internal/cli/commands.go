@@ -56,7 +56,8 @@ func (a *app) root() *cobra.Command {
 	}
 	root.Flags().SortFlags = false
 	root.AddCommand(a.runCommand(), a.explainCommand(), a.opsCommand(), a.versionCommand(),
-		a.runsCommand(), a.errorsCommand(), a.retryCommand(), a.inspectCommand(), a.fmtCommand(), a.lintCommand(), a.diffCommand(), a.completionCommand(), a.wordsCommand())
+		a.runsCommand(), a.resumeCommand(), a.cleanCommand(), a.errorsCommand(), a.retryCommand(), a.inspectCommand(),
+		a.fmtCommand(), a.lintCommand(), a.diffCommand(), a.completionCommand(), a.wordsCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(a.lookCommands()...)
 	return root
@@ -101,12 +102,20 @@ Placeholders {name} in it get their values by --set name=value.`,
 }
 
 func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
+	var how explainFlags
+	c := &cobra.Command{
 		Use:   "explain 'PIPELINE' | JOB.yaml",
-		Short: "Show what a pipeline or job would do, without running it",
-		Args:  exactly(1, "one pipeline in quotes, or a job file"),
-		RunE:  func(c *cobra.Command, args []string) error { return a.explain(c.Context(), args[0]) },
+		Short: "Show what a pipeline or job would do; with --analyze run it and show what it did",
+		Long: `Show the plan: the steps as written, what was pushed down and joined, and the stages that they become, with what each holds in memory.
+
+With --analyze the pipeline runs, and its result goes where it says; the numbers that were measured stand beside the plan: rows, waits, memory, and CPU time
+by step from a profile. Rows that would go to standard output are counted and dropped.`,
+		Args: exactly(1, "one pipeline in quotes, or a job file"),
+		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), args[0], how) },
 	}
+	c.Flags().BoolVar(&how.analyze, "analyze", false, "run it, and show what was measured beside the plan")
+	c.Flags().BoolVar(&how.mermaid, "mermaid", false, "draw the plan in the language of Mermaid")
+	return c
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -119,7 +119,10 @@ func (j *job) compare(ctx context.Context, c *diff.Comparison, most int64) (bool
 	if _, err := fmt.Fprint(j.Stdout, diffSchemaText(c.Columns)); err != nil {
 		return false, err
 	}
-	live, stop := j.watch(nil)
+	live, stop, err := j.watch(ctx, nil)
+	if err != nil {
+		return false, err
+	}
 	printed := int64(0)
 	counts, report, err := c.Run(ctx, j.session.Runner(), j.settings.Options, func(r diff.Row) error {
 		if printed++; printed > most {
@@ -129,7 +132,7 @@ func (j *job) compare(ctx context.Context, c *diff.Comparison, most int64) (bool
 		_, err := fmt.Fprintln(j.Stdout, j.diffLine(c, r))
 		return err
 	})
-	stop(report)
+	stop(report, err)
 	if err != nil {
 		return false, err
 	}

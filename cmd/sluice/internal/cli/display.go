@@ -20,9 +20,18 @@ type display interface {
 }
 
 // lookout is where displays get their numbers: the Watcher of the run, once there is one.
-type lookout struct{ w atomic.Pointer[Watcher] }
+type lookout struct {
+	w     atomic.Pointer[Watcher]
+	begun func(*dataset.Report) // nil, or is told of a run that begins, before it does anything
+}
 
-func (l *lookout) set(w Watcher) { l.w.Store(&w) }
+func (l *lookout) set(w Watcher) {
+	l.w.Store(&w)
+	if l.begun != nil {
+		r := w.Snapshot()
+		l.begun(&r)
+	}
+}
 
 // snapshot is false before the run has begun.
 func (l *lookout) snapshot() (dataset.Report, bool) {

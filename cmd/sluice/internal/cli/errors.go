@@ -25,7 +25,7 @@ Of a path, the rows are those of all runs on that result that still wait to be t
 as a line of JSON: identity, path, operator, class, message, attempts, and the row itself where it is small.`,
 		Args: exactly(1, "the path of a result or the id of a run"),
 		RunE: func(c *cobra.Command, args []string) error {
-			res, err := findResult(c.Context(), args[0])
+			res, err := a.findResult(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -77,6 +77,7 @@ type stageEvent struct {
 	MemoryBytes  int64              `json:"memory_bytes"`
 	PeakBytes    int64              `json:"peak_bytes"`
 	SpilledBytes int64              `json:"spilled_bytes"`
+	Allocated    int64              `json:"allocated_bytes"`
 	Busy         float64            `json:"busy_s"`
 	Working      float64            `json:"working_s"`
 	P50          float64            `json:"p50_s"`
@@ -166,7 +167,7 @@ func progressOf(r *dataset.Report) *progressEvent {
 func stageOf(i int, s *dataset.StageReport) *stageEvent {
 	e := &stageEvent{Index: i, Name: s.Name, State: s.State, RowsIn: s.RowsIn, RowsOut: s.RowsOut, BytesIn: s.BytesIn, BytesOut: s.BytesOut,
 		RowsInRate: round(s.In.Rows), RowsOutRate: round(s.Out.Rows), Failed: s.Failed, QueuedBlocks: s.QueuedBlocks, QueuedBytes: s.QueuedBytes,
-		Running: s.Running, Allowed: s.Allowed, InFlight: s.InFlight, MemoryBytes: max(s.HeldBytes, 0), PeakBytes: s.PeakBytes, SpilledBytes: s.Spilled,
+		Running: s.Running, Allowed: s.Allowed, InFlight: s.InFlight, MemoryBytes: max(s.HeldBytes, 0), PeakBytes: s.PeakBytes, SpilledBytes: s.Spilled, Allocated: s.Allocated,
 		Busy: seconds(s.Busy), Working: seconds(s.Working), P50: s.P50.Seconds(), P99: s.P99.Seconds(),
 		Idle: secondsOf(s.Idle), Waits: secondsOf(s.Waits)}
 	if s.Why.Policy != "" {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
+	"github.com/sluice-data/sluice/executor"
 )
 
 // The fakes below are an engine of rows in memory, enough to run the command line without the real one.
@@ -167,8 +168,12 @@ type fakeSession struct {
 func (s *fakeSession) Registry() *dataset.Registry { return s.reg }
 func (s *fakeSession) Runner() dataset.Runner      { return fakeRunner{} }
 func (s *fakeSession) Close() error                { return nil }
-func (s *fakeSession) Explain(_ context.Context, outs ...dataset.Output) (string, error) {
-	return fmt.Sprintf("%s, memory %d, parallel %d\n", outs[0].Node.Name(), s.s.MemoryBytes, s.s.Parallel), nil
+func (s *fakeSession) Describe(ctx context.Context, outs ...dataset.Output) (*executor.Explanation, error) {
+	l, err := executor.New(executor.Config{MemoryBytes: s.s.MemoryBytes, Parallel: s.s.Parallel})
+	if err != nil {
+		return nil, err
+	}
+	return l.Describe(ctx, &dataset.Plan{Outputs: outs, Options: s.s.Options})
 }
 
 type limitParams struct {

@@ -30,7 +30,7 @@ Of a result of Sluice it shows the manifests first: runs, files, rows, columns a
 
 // inspect shows the state of a result, if there is one, and then what is at the path.
 func (a *app) inspect(ctx context.Context, reg *dataset.Registry, path string) error {
-	res, err := findResult(ctx, path)
+	res, err := a.findResult(ctx, path)
 	st, serr := os.Stat(path)
 	isFile := serr == nil && st.Mode().IsRegular()
 	if err == nil {

@@ -128,13 +128,16 @@ func (j *job) showCount(ctx context.Context) error {
 		return err
 	}
 	var n int64
-	_, stop := j.watch(nil)
+	_, stop, err := j.watch(ctx, nil)
+	if err != nil {
+		return err
+	}
 	for b, rerr := range j.session.Runner().Run(ctx, plan) {
 		if err = rerr; err == nil {
 			n += int64(b.NumRows())
 		}
 	}
-	stop(plan.Report)
+	stop(plan.Report, err)
 	if err != nil {
 		j.problems(plan.Report)
 		return err

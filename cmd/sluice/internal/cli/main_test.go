@@ -111,10 +111,6 @@ func TestCommands(t *testing.T) {
 		{"job unset", []string{"run", "job.yaml"}, "", 2, "", "sluice: job.yaml:4:10: the placeholder {n} has no value"},
 		{"job gone", []string{"run", "nojob.yaml"}, "", 2, "", "sluice: read job nojob.yaml: no such file or directory\n"},
 		{"job missing", []string{"run"}, "", 2, "", "sluice run takes one job file; it got 0 arguments"},
-		{"explain", []string{"explain", "three.jsonl | limit 1", "--memory=1MiB", "--parallel", "3"}, "", 0,
-			"limit, memory 1048576, parallel 3\n", ""},
-		{"explain job", []string{"explain", "job.yaml", "--set=n=2"}, "", 0,
-			"limit, memory 1073741824, parallel 0\n", ""},
 		{"ops", []string{"ops"}, "", 0, "Steps\n  fail   Fake fail.\n  hang   Fake hang.\n  limit  Pass the first rows on.\n  wait   Fake wait.\n" +
 			"  where  Keep rows.\n\nReaders\n  jsonl  JSON lines. (.jsonl, .ndjson)\n\nWriters\n  jsonl  JSON lines. (.jsonl)\n", ""},
 		{"ops limit", []string{"ops", "limit"}, "", 0, "limit [N] (step)\n\nPass the first rows on.\n\nIt stops the source.\n\n" +

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/executor"
 )
 
 // Exit codes.
@@ -24,8 +25,8 @@ const (
 type Session interface {
 	Registry() *dataset.Registry
 	Runner() dataset.Runner
-	// Explain prints the logical plan and what it is compiled to.
-	Explain(ctx context.Context, outs ...dataset.Output) (string, error)
+	// Describe explains the logical plan and what it is compiled to.
+	Describe(ctx context.Context, outs ...dataset.Output) (*executor.Explanation, error)
 	Close() error
 }
 
@@ -39,7 +40,8 @@ type Settings struct {
 	TempDir     string
 	TempLimit   int64
 	Options     dataset.Options
-	Watch       func(Watcher) // called once for each run
+	Watch       func(Watcher)            // called once for each run
+	Slow        func(executor.SlowBlock) // nil, or is told of slow blocks
 }
 
 // Backend is a part that may be native or not, for `sluice version`.
@@ -104,5 +106,6 @@ type app struct {
 	jobText     string      // what is in it
 	elsewhere   bool        // rows do not go to standard output
 	interrupted atomic.Bool // a signal came
+	schemes     bool        // URLs are known
 	watching
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,7 +43,7 @@ func (a *app) retry(ctx context.Context, what, text string) (err error) {
 	if a.flags.overwrite || a.flags.appendRows {
 		return dataset.Usagef("retry adds to the result of its run; it takes neither --overwrite nor --append")
 	}
-	res, err := findResult(ctx, what)
+	res, err := a.findResult(ctx, what)
 	if err != nil {
 		return err
 	}
@@ -62,10 +61,8 @@ func (a *app) retry(ctx context.Context, what, text string) (err error) {
 	if err != nil {
 		return err
 	}
-	if begun.Dir != "" {
-		if err := os.Chdir(begun.Dir); err != nil {
-			return dataset.Usagef("retry run %s: its paths are relative to %s: %w", left.Root.Run, begun.Dir, err)
-		}
+	if err := enter("retry run "+left.Root.Run, begun); err != nil {
+		return err
 	}
 	a.flags.onError = string(dataset.OnErrorDeadLetter)
 	ctx, sig := a.watchSignals(ctx)
@@ -108,7 +105,7 @@ func (j *job) runRetry(ctx context.Context, res *result, left *commit.Leftover, 
 		return err
 	}
 	t, ok := j.built.Sink.(dataset.Target)
-	if !ok || strings.TrimSuffix(absolute(t.Locator()), "/") != strings.TrimSuffix(res.path, "/") {
+	if !ok || strings.TrimSuffix(commit.Absolute(t.Locator()), "/") != strings.TrimSuffix(res.path, "/") {
 		return dataset.Usagef("retry run %s: its rows go to %s; end the pipeline there, or leave its sink out", left.Root.Run, res.path)
 	}
 	if own {
@@ -116,13 +113,8 @@ func (j *job) runRetry(ctx context.Context, res *result, left *commit.Leftover, 
 		if err != nil {
 			return err
 		}
-		diff, err := was.Changed(ctx, j.built.Output())
-		if err != nil {
+		if err := j.refuseOther(ctx, was, "retry run "+left.Root.Run, "give the pipeline to run its failed rows on another one"); err != nil {
 			return err
-		}
-		if len(diff) > 0 {
-			return dataset.Usagef("retry run %s: its command does not give the plan that it ran any more:\n  %s\ngive the pipeline to run its failed rows on another one",
-				left.Root.Run, strings.Join(diff, "\n  "))
 		}
 	}
 	plan, err := dataset.NewPlan(j.settings.Options, j.built.Output())
@@ -130,9 +122,12 @@ func (j *job) runRetry(ctx context.Context, res *result, left *commit.Leftover, 
 		return err
 	}
 	j.elsewhere = true
-	live := j.display(j.built.Sink)
+	_, stop, err := j.watch(ctx, j.built.Sink)
+	if err != nil {
+		return err
+	}
 	err = runner.Retry(ctx, plan, left.Root.Run)
-	live.stop()
+	stop(plan.Report, err)
 	if err != nil {
 		j.problems(plan.Report)
 		return err
@@ -142,6 +137,15 @@ func (j *job) runRetry(ctx context.Context, res *result, left *commit.Leftover, 
 	}
 	j.summary(plan.Report, nil)
 	return nil
+}
+
+// refuseOther refuses when the pipeline does not give the plan that a run had.
+func (j *job) refuseOther(ctx context.Context, was *commit.StoredPlan, what, remedy string) error {
+	diff, err := was.Changed(ctx, j.built.Output())
+	if err != nil || len(diff) == 0 {
+		return err
+	}
+	return dataset.Usagef("%s: its command does not give the plan that it ran any more:\n  %s\n%s", what, strings.Join(diff, "\n  "), remedy)
 }
 
 // canonical is the command that is kept in the log of a run: the pipeline, with what flags say of its ends.

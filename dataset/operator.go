@@ -62,7 +62,7 @@ type Operator interface {
 	// operator early and stops what feeds it; *TransientError is retried by the engine with the same block; anything else ends the
 	// run. A row that cannot be processed goes through Runtime.Fail instead.
 	Process(ctx context.Context, port int, b *block.Block, emit Emit) error
-	// Flush emits what is held back, after the last Process and after all Async deliveries.
+	// Flush emits what is held back, after the last Process and after all Async deliveries. Calls that it starts are delivered before Close.
 	Flush(ctx context.Context, emit Emit) error
 	// Close frees what the instance holds.
 	Close() error

@@ -204,6 +204,9 @@ func (r *runner) run(ports []Input) (err error) {
 		if err := op.Flush(ctx, r.take); err != nil && !errors.Is(err, dataset.ErrStop) {
 			return err
 		}
+		if err := r.rts[i].drain(); err != nil { // Flush may have started calls, as an engine allows
+			return err
+		}
 	}
 	return r.partitions(ctx)
 }

@@ -1,0 +1,2 @@
+// Package vec compares vectors, for the examples.
+package vec

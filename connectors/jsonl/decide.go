@@ -29,11 +29,12 @@ func Decide(ctx context.Context, path string, opt Options) (all []Decision, line
 	}
 	opt = opt.withDefaults()
 	n := newInferrer(opt)
-	for ref, err := range file.NewSet(file.Local{}, []dataset.Pattern{{Text: path, Literal: true}}).Files(ctx, "") {
+	set := file.NewSet(file.Local{}, []dataset.Pattern{{Text: path, Literal: true}})
+	for ref, err := range set.Files(ctx, "") {
 		if err != nil {
 			return nil, 0, 0, err
 		}
-		if err := n.sampleFile(ctx, file.NewSet(file.Local{}, nil), ref, opt); err != nil {
+		if err := n.sampleFile(ctx, set, ref, opt); err != nil {
 			return nil, 0, 0, err
 		}
 	}

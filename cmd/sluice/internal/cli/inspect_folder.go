@@ -58,6 +58,9 @@ func (a *app) inspectFolder(ctx context.Context, reg *dataset.Registry, path str
 		_, err := fmt.Fprintln(a.Stdout, "\nFiles of several formats are read one format at a time: give a pattern, such as '"+printable(strings.TrimRight(path, "/"))+"/**/*"+lines[1][0]+"'")
 		return err
 	}
+	if a.flags.from == "" { // a folder in a store does not tell by itself, and the files were just looked at
+		a.flags.from = kinds[0].reader
+	}
 	return a.folderRows(ctx, path)
 }
 

@@ -1,8 +1,6 @@
 package arrowipc
 
 import (
-	"fmt"
-
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -34,25 +32,17 @@ func Register(reg *dataset.Registry) error {
 		Help:       "Paths that end in .arrows and standard output get the stream format, others the file format, which is Feather version 2. Dictionary columns are written as their values.",
 		Extensions: extensions,
 		Zero:       func() any { return &SinkOptions{} },
-		Open:       openSink,
+		Open:       file.OpenSinkAs("arrow", formatOf),
 	})
 }
 
-func openSink(path string, params any) (dataset.Sink, error) {
-	opt, ok := params.(*SinkOptions)
-	if !ok {
-		return nil, fmt.Errorf("arrow: parameters are %T, want %T", params, opt)
-	}
+// formatOf makes the format for a path.
+func formatOf(path string, opt SinkOptions) (*Format, error) {
 	if file.Compression(path) != "" {
 		return nil, dataset.Usagef("write %s: Arrow files are compressed inside; leave out the last extension and pass compression=zstd", path)
 	}
-	write := opt.WriteOptions
 	if path == file.StdinPath || file.Extension(path) == "arrows" {
-		write.Stream = true
+		opt.Stream = true
 	}
-	format, err := NewFormat(write)
-	if err != nil {
-		return nil, err
-	}
-	return file.OpenSink(path, format, opt.Layout)
+	return NewFormat(opt.WriteOptions)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/connectors/internal/tables"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
@@ -94,7 +95,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, mem memory.Allocator,
 	if err := f.Check(in); err != nil {
 		return nil, err
 	}
-	e := &encoder{out: &countWriter{w: w}, schema: plainSchema(in), mem: mem}
+	e := &encoder{out: &file.CountWriter{W: w}, schema: plainSchema(in), mem: mem}
 	opts := []ipc.Option{ipc.WithSchema(e.schema), ipc.WithAllocator(mem)}
 	switch f.opt.Compression {
 	case "lz4":
@@ -123,7 +124,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, mem memory.Allocator,
 
 // encoder writes one file.
 type encoder struct {
-	out    *countWriter
+	out    *file.CountWriter
 	schema *arrow.Schema
 	mem    memory.Allocator
 	w      recordWriter
@@ -156,7 +157,7 @@ func (e *encoder) add(in arrow.RecordBatch) error {
 func (e *encoder) Buffered() int64 { return e.gather.Buffered() }
 
 // Written implements dataset.Encoder.
-func (e *encoder) Written() int64 { return e.out.n }
+func (e *encoder) Written() int64 { return e.out.N }
 
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {
@@ -169,17 +170,6 @@ func (e *encoder) Close(context.Context) error {
 		return fmt.Errorf("write arrow: %w", err)
 	}
 	return nil
-}
-
-type countWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // Join implements dataset.Format: record batches are read and written again, one at a time.

@@ -1,8 +1,6 @@
 package avro
 
 import (
-	"fmt"
-
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -34,21 +32,14 @@ func Register(reg *dataset.Registry) error {
 		Help:       "Writes a record a row. Names must be letters, digits and _.",
 		Extensions: extensions,
 		Zero:       func() any { return &SinkOptions{} },
-		Open:       openSink,
+		Open:       file.OpenSinkAs("avro", formatOf),
 	})
 }
 
-func openSink(path string, params any) (dataset.Sink, error) {
-	opt, ok := params.(*SinkOptions)
-	if !ok {
-		return nil, fmt.Errorf("avro: parameters are %T, want %T", params, opt)
-	}
+// formatOf makes the format for a path.
+func formatOf(path string, opt SinkOptions) (*Format, error) {
 	if file.Compression(path) != "" {
 		return nil, dataset.Usagef("write %s: Avro files are compressed inside; leave out the last extension and pass compression=zstandard", path)
 	}
-	format, err := NewFormat(opt.WriteOptions)
-	if err != nil {
-		return nil, err
-	}
-	return file.OpenSink(path, format, opt.Layout)
+	return NewFormat(opt.WriteOptions)
 }

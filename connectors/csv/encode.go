@@ -26,7 +26,7 @@ type packer interface {
 
 // encoder writes one file.
 type encoder struct {
-	out  *countWriter
+	out  *file.CountWriter
 	w    io.Writer
 	pack packer // nil: none
 	buf  []byte
@@ -99,7 +99,7 @@ func (e *encoder) flush() error {
 func (e *encoder) Buffered() int64 { return int64(cap(e.buf)) }
 
 // Written implements dataset.Encoder.
-func (e *encoder) Written() int64 { return e.out.n }
+func (e *encoder) Written() int64 { return e.out.N }
 
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {

@@ -110,7 +110,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 	if err := f.Check(in); err != nil {
 		return nil, err
 	}
-	e := &encoder{out: &countWriter{w: w}, text: textWriter{delim: f.delim, null: f.opt.Null}}
+	e := &encoder{out: &file.CountWriter{W: w}, text: textWriter{delim: f.delim, null: f.opt.Null}}
 	e.text.alone = in.NumFields() == 1
 	e.w = e.out
 	var err error
@@ -132,37 +132,18 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 	return e, err
 }
 
-// compressionOf is the compression that a path asks for.
-func compressionOf(path string) string {
-	return file.Compression(strings.TrimSuffix(path, "/"))
-}
-
 // Join implements dataset.Format: records follow records, and the header comes once.
 func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) error {
-	buf := make([]byte, 1<<20)
-	for i, p := range parts {
-		off := int64(0)
-		if i > 0 && *f.opt.Header {
-			var err error
-			if off, err = f.headerSize(p); err != nil {
-				return fmt.Errorf("join csv: find the header of part %d: %w", i, err)
-			}
+	return file.JoinBytes(ctx, "csv", w, parts, func(i int, p dataset.JoinPart) (int64, error) {
+		if i == 0 || !*f.opt.Header {
+			return 0, nil
 		}
-		for off < p.Size {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			n, err := p.ReadAt(buf[:min(int64(len(buf)), p.Size-off)], off)
-			if n == 0 && err != nil {
-				return fmt.Errorf("join csv: %w", err)
-			}
-			if _, err := w.Write(buf[:n]); err != nil {
-				return fmt.Errorf("join csv: %w", err)
-			}
-			off += int64(n)
+		n, err := f.headerSize(p)
+		if err != nil {
+			return 0, fmt.Errorf("join csv: find the header of part %d: %w", i, err)
 		}
-	}
-	return nil
+		return n, nil
+	})
 }
 
 // headerSize is how many bytes the header of a file takes.
@@ -244,15 +225,4 @@ func (c *countReader) Read(p []byte) (int, error) {
 func (c *countReader) ReadByte() (byte, error) {
 	_, err := io.ReadFull(c, c.b[:])
 	return c.b[0], err
-}
-
-type countWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }

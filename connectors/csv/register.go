@@ -1,8 +1,6 @@
 package csv
 
 import (
-	"fmt"
-
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -43,7 +41,7 @@ func Register(reg *dataset.Registry) error {
 			Help:       "Fields are quoted only where they must be, null is an empty field (null=), times are RFC 3339, binary is base64. Nested columns are refused.",
 			Extensions: k.extensions,
 			Zero:       func() any { return &SinkOptions{WriteOptions: WriteOptions{Delim: k.delim, name: k.name}} },
-			Open:       openSink,
+			Open:       file.OpenSinkAs("csv", formatOf),
 		})
 		if err != nil {
 			return err
@@ -52,18 +50,10 @@ func Register(reg *dataset.Registry) error {
 	return nil
 }
 
-func openSink(path string, params any) (dataset.Sink, error) {
-	opt, ok := params.(*SinkOptions)
-	if !ok {
-		return nil, fmt.Errorf("csv: parameters are %T, want %T", params, opt)
+// formatOf makes the format for a path.
+func formatOf(path string, opt SinkOptions) (*Format, error) {
+	if opt.Compression == "" {
+		opt.Compression = file.TargetCompression(path)
 	}
-	write := opt.WriteOptions
-	if write.Compression == "" {
-		write.Compression = compressionOf(path)
-	}
-	format, err := NewFormat(write)
-	if err != nil {
-		return nil, err
-	}
-	return file.OpenSink(path, format, opt.Layout)
+	return NewFormat(opt.WriteOptions)
 }

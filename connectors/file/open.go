@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -26,3 +27,26 @@ func OpenSource[O SourceOptions, S dataset.Source](name string, open func(*Set, 
 		return Partitioned(src, set, (*opt).hive())
 	}
 }
+
+// SinkOptions are the parameters of a sink; those that embed Layout have the method.
+type SinkOptions interface{ layout() Layout }
+
+func (l Layout) layout() Layout { return l }
+
+// OpenSinkAs is the Open of a dataset.SinkDef whose parameters are of type *O: format makes the format for a path as typed.
+func OpenSinkAs[O SinkOptions, F dataset.Format](name string, format func(path string, opt O) (F, error)) func(string, any) (dataset.Sink, error) {
+	return func(path string, params any) (dataset.Sink, error) {
+		opt, ok := params.(*O)
+		if !ok {
+			return nil, fmt.Errorf("%s: parameters are %T, want %T", name, params, opt)
+		}
+		f, err := format(path, *opt)
+		if err != nil {
+			return nil, err
+		}
+		return OpenSink(path, f, (*opt).layout())
+	}
+}
+
+// TargetCompression is the compression that the path of a result asks for by its last extension, empty for none.
+func TargetCompression(path string) string { return Compression(strings.TrimSuffix(path, "/")) }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -81,7 +80,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 	if err := f.Check(in); err != nil {
 		return nil, err
 	}
-	e := &encoder{out: &countWriter{w: w}}
+	e := &encoder{out: &file.CountWriter{W: w}}
 	e.w = e.out
 	switch f.opt.Compression {
 	case "gzip":
@@ -102,34 +101,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 
 // Join implements dataset.Format: lines follow lines, and so do the members of both compressions.
 func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) error {
-	buf := make([]byte, 1<<20)
-	for _, p := range parts {
-		for off := int64(0); off < p.Size; {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			n, err := p.ReadAt(buf[:min(int64(len(buf)), p.Size-off)], off)
-			if n == 0 && err != nil {
-				return fmt.Errorf("join jsonl: %w", err)
-			}
-			if _, err := w.Write(buf[:n]); err != nil {
-				return fmt.Errorf("join jsonl: %w", err)
-			}
-			off += int64(n)
-		}
-	}
-	return nil
-}
-
-type countWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
+	return file.JoinBytes(ctx, "jsonl", w, parts, nil)
 }
 
 // flushBytes is how much text is gathered before it is written out; keptBytes is the largest buffer kept after a huge row.
@@ -140,7 +112,7 @@ const (
 
 // encoder writes one file.
 type encoder struct {
-	out   *countWriter
+	out   *file.CountWriter
 	w     io.Writer
 	pack  io.WriteCloser
 	keys  [][]byte
@@ -201,7 +173,7 @@ func (e *encoder) flush() error {
 func (e *encoder) Buffered() int64 { return int64(cap(e.buf)) }
 
 // Written implements dataset.Encoder.
-func (e *encoder) Written() int64 { return e.out.n }
+func (e *encoder) Written() int64 { return e.out.N }
 
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {
@@ -223,11 +195,6 @@ func (e *encoder) Warnings(warn func(class, example string)) {
 	if n := e.notes.badText; n > 0 {
 		warn("invalid UTF-8 written as U+FFFD", fmt.Sprintf("%d strings", n))
 	}
-}
-
-// compressionOf is the compression that a path asks for.
-func compressionOf(path string) string {
-	return file.Compression(strings.TrimSuffix(path, "/"))
 }
 
 // Marshal writes the rows of a block as JSON lines, for printing.

@@ -1,8 +1,6 @@
 package jsonl
 
 import (
-	"fmt"
-
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -35,22 +33,14 @@ func Register(reg *dataset.Registry) error {
 		Help:       "Binary is written as base64, pixels as {width, height, channels}, NaN as null with a warning, times as RFC 3339, decimals as strings.",
 		Extensions: extensions,
 		Zero:       func() any { return &SinkOptions{} },
-		Open:       openSink,
+		Open:       file.OpenSinkAs("jsonl", formatOf),
 	})
 }
 
-func openSink(path string, params any) (dataset.Sink, error) {
-	opt, ok := params.(*SinkOptions)
-	if !ok {
-		return nil, fmt.Errorf("jsonl: parameters are %T, want %T", params, opt)
+// formatOf makes the format for a path.
+func formatOf(path string, opt SinkOptions) (*Format, error) {
+	if opt.Compression == "" {
+		opt.Compression = file.TargetCompression(path)
 	}
-	write := opt.WriteOptions
-	if write.Compression == "" {
-		write.Compression = compressionOf(path)
-	}
-	format, err := NewFormat(write)
-	if err != nil {
-		return nil, err
-	}
-	return file.OpenSink(path, format, opt.Layout)
+	return NewFormat(opt.WriteOptions)
 }

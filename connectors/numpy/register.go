@@ -1,8 +1,6 @@
 package numpy
 
 import (
-	"fmt"
-
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -37,21 +35,14 @@ func Register(reg *dataset.Registry) error {
 		Help:       "Writes one column; fixed-size lists become further axes.",
 		Extensions: writeExtensions,
 		Zero:       func() any { return &SinkOptions{} },
-		Open:       openSink,
+		Open:       file.OpenSinkAs("numpy", formatOf),
 	})
 }
 
-func openSink(path string, params any) (dataset.Sink, error) {
-	opt, ok := params.(*SinkOptions)
-	if !ok {
-		return nil, fmt.Errorf("numpy: parameters are %T, want %T", params, opt)
-	}
+// formatOf makes the format for a path.
+func formatOf(path string, opt SinkOptions) (*Format, error) {
 	if file.Compression(path) != "" {
 		return nil, dataset.Usagef("write %s: .npy files are not compressed; leave out the last extension", path)
 	}
-	format, err := NewFormat(opt.WriteOptions)
-	if err != nil {
-		return nil, err
-	}
-	return file.OpenSink(path, format, opt.Layout)
+	return NewFormat(opt.WriteOptions)
 }

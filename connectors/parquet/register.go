@@ -1,8 +1,6 @@
 package parquet
 
 import (
-	"fmt"
-
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -28,18 +26,8 @@ func Register(reg *dataset.Registry) error {
 		Help:       "Snappy compression, statistics and the Arrow schema are written unless options say otherwise; media types keep their names and read as plain binary and structs elsewhere.",
 		Extensions: extensions,
 		Zero:       func() any { return &SinkOptions{} },
-		Open:       openSink,
+		Open:       file.OpenSinkAs("parquet", formatOf),
 	})
 }
 
-func openSink(path string, params any) (dataset.Sink, error) {
-	opt, ok := params.(*SinkOptions)
-	if !ok {
-		return nil, fmt.Errorf("parquet: parameters are %T, want %T", params, opt)
-	}
-	format, err := NewFormat(opt.FormatOptions)
-	if err != nil {
-		return nil, err
-	}
-	return file.OpenSink(path, format, opt.Layout)
-}
+func formatOf(_ string, opt SinkOptions) (*Format, error) { return NewFormat(opt.FormatOptions) }

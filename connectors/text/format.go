@@ -120,7 +120,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{out: &countWriter{w: w}, at: at, name: in.Field(at).Name, newline: f.opt.Newline}
+	e := &encoder{out: &file.CountWriter{W: w}, at: at, name: in.Field(at).Name, newline: f.opt.Newline}
 	e.w = e.out
 	switch f.opt.Compression {
 	case "gzip":
@@ -139,39 +139,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 
 // Join implements dataset.Format: lines follow lines, and so do the members of both compressions.
 func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) error {
-	for _, p := range parts {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if _, err := io.Copy(w, &contextReader{ctx, io.NewSectionReader(p, 0, p.Size)}); err != nil {
-			return fmt.Errorf("join text: %w", err)
-		}
-	}
-	return nil
-}
-
-// contextReader ends with the cause of a context that is done.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r *contextReader) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return r.r.Read(p)
-}
-
-type countWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
+	return file.JoinBytes(ctx, "text", w, parts, nil)
 }
 
 // flushBytes is how much text is gathered before it is written out; keptBytes is the largest buffer kept after a huge row.
@@ -182,7 +150,7 @@ const (
 
 // encoder writes one file.
 type encoder struct {
-	out     *countWriter
+	out     *file.CountWriter
 	w       io.Writer
 	pack    io.WriteCloser
 	at      int
@@ -272,7 +240,7 @@ func (e *encoder) flush() error {
 func (e *encoder) Buffered() int64 { return int64(cap(e.buf)) }
 
 // Written implements dataset.Encoder.
-func (e *encoder) Written() int64 { return e.out.n }
+func (e *encoder) Written() int64 { return e.out.N }
 
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {

@@ -1,9 +1,6 @@
 package text
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -36,22 +33,14 @@ func Register(reg *dataset.Registry) error {
 		Help:       "The column is the one named by column=, else the only one, else the one named text. Null is an empty line.",
 		Extensions: extensions,
 		Zero:       func() any { return &SinkOptions{} },
-		Open:       openSink,
+		Open:       file.OpenSinkAs("text", formatOf),
 	})
 }
 
-func openSink(path string, params any) (dataset.Sink, error) {
-	opt, ok := params.(*SinkOptions)
-	if !ok {
-		return nil, fmt.Errorf("text: parameters are %T, want %T", params, opt)
+// formatOf makes the format for a path.
+func formatOf(path string, opt SinkOptions) (*Format, error) {
+	if opt.Compression == "" {
+		opt.Compression = file.TargetCompression(path)
 	}
-	write := opt.WriteOptions
-	if write.Compression == "" {
-		write.Compression = file.Compression(strings.TrimSuffix(path, "/"))
-	}
-	format, err := NewFormat(write)
-	if err != nil {
-		return nil, err
-	}
-	return file.OpenSink(path, format, opt.Layout)
+	return NewFormat(opt.WriteOptions)
 }

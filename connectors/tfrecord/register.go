@@ -1,9 +1,6 @@
 package tfrecord
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -35,22 +32,14 @@ func Register(reg *dataset.Registry) error {
 		Help:       "A binary column record that is alone is written as it is; other columns become the features of tf.train.Example messages.",
 		Extensions: extensions,
 		Zero:       func() any { return &SinkOptions{} },
-		Open:       openSink,
+		Open:       file.OpenSinkAs("tfrecord", formatOf),
 	})
 }
 
-func openSink(path string, params any) (dataset.Sink, error) {
-	opt, ok := params.(*SinkOptions)
-	if !ok {
-		return nil, fmt.Errorf("tfrecord: parameters are %T, want %T", params, opt)
+// formatOf makes the format for a path.
+func formatOf(path string, opt SinkOptions) (*Format, error) {
+	if opt.Compression == "" {
+		opt.Compression = file.TargetCompression(path)
 	}
-	write := opt.WriteOptions
-	if write.Compression == "" {
-		write.Compression = file.Compression(strings.TrimSuffix(path, "/"))
-	}
-	format, err := NewFormat(write)
-	if err != nil {
-		return nil, err
-	}
-	return file.OpenSink(path, format, opt.Layout)
+	return NewFormat(opt.WriteOptions)
 }

@@ -2,7 +2,6 @@ package tfrecord
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 )
@@ -113,7 +113,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 	if err := f.Check(in); err != nil {
 		return nil, err
 	}
-	e := &encoder{out: &countWriter{w: w}, features: f.features(in)}
+	e := &encoder{out: &file.CountWriter{W: w}, features: f.features(in)}
 	e.w = e.out
 	switch f.opt.Compression {
 	case "gzip":
@@ -144,23 +144,12 @@ func cmpString(a, b string) int {
 	return 1
 }
 
-type countWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
-}
-
 // flushBytes is how much is gathered before it is written out.
 const flushBytes = 128 << 10
 
 // encoder writes one file.
 type encoder struct {
-	out      *countWriter
+	out      *file.CountWriter
 	w        io.Writer
 	pack     io.WriteCloser
 	names    []string
@@ -329,7 +318,7 @@ func intAt(a arrow.Array, i int) int64 {
 func (e *encoder) Buffered() int64 { return int64(cap(e.buf)) }
 
 // Written implements dataset.Encoder.
-func (e *encoder) Written() int64 { return e.out.n }
+func (e *encoder) Written() int64 { return e.out.N }
 
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {
@@ -344,24 +333,5 @@ func (e *encoder) Close(context.Context) error {
 
 // Join implements dataset.Format: records follow records, and so do the members of both compressions.
 func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) error {
-	buf := make([]byte, 1<<20)
-	for _, p := range parts {
-		r := io.NewSectionReader(p, 0, p.Size)
-		for {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			n, err := r.Read(buf)
-			if _, werr := w.Write(buf[:n]); werr != nil {
-				return fmt.Errorf("join tfrecord: %w", werr)
-			}
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("join tfrecord: %w", err)
-			}
-		}
-	}
-	return nil
+	return file.JoinBytes(ctx, "tfrecord", w, parts, nil)
 }

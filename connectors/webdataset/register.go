@@ -1,9 +1,6 @@
 package webdataset
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
@@ -35,22 +32,14 @@ func Register(reg *dataset.Registry) error {
 		Help:       "Writes a member key.column for each value that is not null. The key is the column __key__ unless key= names another. Numbers become text.",
 		Extensions: extensions,
 		Zero:       func() any { return &SinkOptions{} },
-		Open:       openSink,
+		Open:       file.OpenSinkAs("webdataset", formatOf),
 	})
 }
 
-func openSink(path string, params any) (dataset.Sink, error) {
-	opt, ok := params.(*SinkOptions)
-	if !ok {
-		return nil, fmt.Errorf("webdataset: parameters are %T, want %T", params, opt)
+// formatOf makes the format for a path.
+func formatOf(path string, opt SinkOptions) (*Format, error) {
+	if opt.Compression == "" {
+		opt.Compression = file.TargetCompression(path)
 	}
-	write := opt.WriteOptions
-	if write.Compression == "" {
-		write.Compression = file.Compression(strings.TrimSuffix(path, "/"))
-	}
-	format, err := NewFormat(write)
-	if err != nil {
-		return nil, err
-	}
-	return file.OpenSink(path, format, opt.Layout)
+	return NewFormat(opt.WriteOptions)
 }

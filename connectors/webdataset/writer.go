@@ -112,7 +112,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 	if err := f.Check(in); err != nil {
 		return nil, err
 	}
-	e := &encoder{out: &countWriter{w: w}}
+	e := &encoder{out: &file.CountWriter{W: w}}
 	packed, err := f.pack(e.out)
 	if err != nil {
 		return nil, err
@@ -142,20 +142,9 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-type countWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
-}
-
 // encoder writes one shard.
 type encoder struct {
-	out   *countWriter
+	out   *file.CountWriter
 	pack  io.WriteCloser
 	tar   *tar.Writer
 	key   int
@@ -238,7 +227,7 @@ func bytesOf(a arrow.Array, row int) []byte {
 func (e *encoder) Buffered() int64 { return 0 }
 
 // Written implements dataset.Encoder.
-func (e *encoder) Written() int64 { return e.out.n }
+func (e *encoder) Written() int64 { return e.out.N }
 
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -137,4 +139,28 @@ func (w *badWriter) Write(ctx context.Context, b *block.Block) error {
 		return fmt.Errorf("write: %w", errPulled)
 	}
 	return w.Writer.Write(ctx, b)
+}
+
+// TestAfterEndWaits: a run must not begin to wait for its goroutines while the call that an interrupt made may still start one.
+func TestAfterEndWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var returned atomic.Bool
+		stop := afterEnd(ctx, func() {
+			time.Sleep(time.Second)
+			returned.Store(true)
+		})
+		cancel()
+		synctest.Wait()
+		stop()
+		if !returned.Load() {
+			t.Error("stop returned before the call that had begun")
+		}
+		called := false
+		afterEnd(t.Context(), func() { called = true })()
+		synctest.Wait()
+		if called {
+			t.Error("called although it was stopped before the end")
+		}
+	})
 }

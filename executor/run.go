@@ -120,8 +120,8 @@ func (r *run) abandon() {
 
 // run drives the plan to its end. each gets the blocks of the output without a sink and says whether it wants more.
 func (r *run) run(each func(*block.Block) bool) error {
-	stopParent := context.AfterFunc(r.parent, r.interrupt)
-	stopWatch := context.AfterFunc(r.ctx, func() { r.send(sched.Event{Kind: sched.EvCancel}) })
+	stopParent := afterEnd(r.parent, r.interrupt)
+	stopWatch := afterEnd(r.ctx, func() { r.send(sched.Event{Kind: sched.EvCancel}) })
 	stopTick := r.ticker()
 	if r.cfg.Watch != nil {
 		r.cfg.Watch(r)
@@ -183,6 +183,21 @@ func (r *run) run(each func(*block.Block) bool) error {
 		return nil
 	}
 	return err
+}
+
+// afterEnd calls f on a goroutine of its own once ctx has ended. stop keeps f from being called, or waits until it has returned:
+// what f starts is counted before the run waits for it.
+func afterEnd(ctx context.Context, f func()) (stop func()) {
+	returned := make(chan struct{})
+	unregister := context.AfterFunc(ctx, func() {
+		defer close(returned)
+		f()
+	})
+	return func() {
+		if !unregister() {
+			<-returned
+		}
+	}
 }
 
 // drainTime is how long an interrupted run may take to commit what it has read.

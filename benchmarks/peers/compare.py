@@ -2,7 +2,7 @@
 
 usage: compare.py SLUICE DATA OUT [--runs 5] [--only b1s,b3] [--engines duckdb,polars]
 
-Each run is a process tree: wall time from start to exit, CPU time, and the peak of the tree's proportional memory (PSS). Peers are started by
+b2embed needs the model that `make models` makes, and a Sluice built with -tags onnx. Each run is a process tree: wall time from start to exit, CPU time, and the peak of the tree's proportional memory (PSS). Peers are started by
 peers.py in this folder, written as their documentation recommends; what they print of themselves (time without start-up, rows) is kept beside. Rows
 are counted in the output by DuckDB for Sluice and by pyarrow for the peers, and must agree.
 """
@@ -10,23 +10,31 @@ import argparse, glob, json, os, shutil, statistics, subprocess, sys, threading,
 import psutil
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+MODEL = os.path.join(os.environ.get("SLUICE_MODELS", ".cache/models"), "efficientnet-lite0.onnx")
 WORKLOADS = {
-    "b1s": ["daft", "ray", "pil"], "b1l": ["daft", "ray", "pil"],
+    "b1s": ["daft", "ray", "pil"], "b1l": ["daft", "ray", "pil"], "b2embed": ["daft", "ray", "pil"],
     "b3": ["duckdb", "polars", "daft", "ray"], "b4csv": ["duckdb", "polars", "daft", "ray"], "b4json": ["polars", "daft", "ray"], "b5sort": ["duckdb", "polars", "daft", "ray"],
 }
 
 
 def sluice(workload, exe, data, out):
-    photos = f"{data}/photos_{workload[-1]}/*.jpg"
+    photos = f"{data}/photos_{'l' if workload == 'b1l' else 's'}/*.jpg"
     pipeline = {
         "b1s": f"{photos} | decode | resize 224x224 | encode jpeg 75 | {out}/o.parquet",
         "b1l": f"{photos} | decode | resize 224x224 | encode jpeg 75 | {out}/o.parquet",
+        "b2embed": f"{photos} | embed onnx:efficientnet-lite0 image | select path, embedding | {out}/o.parquet",
         "b3": f"{data}/parquet/*.parquet | where score > 0.9 | select id, cat, score, text | {out}/o.parquet",
         "b4csv": f"{data}/data.csv | where score > 0.9 | {out}/o.parquet",
         "b4json": f"{data}/data.jsonl | where score > 0.9 | {out}/o.parquet",
         "b5sort": f"{data}/parquet/*.parquet | select id, key, score | sort key, id | {out}/o.parquet",
     }[workload]
     return [exe, "--quiet", pipeline]
+
+
+def peer(workload, engine, data, out):
+    if workload == "b2embed":
+        return [sys.executable, f"{HERE}/embed.py", engine, MODEL, f"{data}/photos_s", out]
+    return [sys.executable, f"{HERE}/peers.py", workload, engine, data, out]
 
 
 def measure(cmd):
@@ -75,6 +83,9 @@ def main():
     for w, peers in WORKLOADS.items():
         if a.only and w not in a.only.split(","):
             continue
+        if w == "b2embed" and not os.path.exists(MODEL):
+            print(f"{w:7} left out: {MODEL} is not there (make models)", flush=True)
+            continue
         engines = ["sluice"] + [e for e in peers if not a.engines or e in a.engines.split(",")]
         got, count = {e: [] for e in engines}, {}
         for i in range(a.runs + 1):  # the first round warms caches and does not count
@@ -82,7 +93,7 @@ def main():
                 out = f"{a.out}/{w}-{e}"
                 shutil.rmtree(out, ignore_errors=True)
                 os.makedirs(out)
-                cmd = sluice(w, a.sluice, a.data, out) if e == "sluice" else [sys.executable, f"{HERE}/peers.py", w, e, a.data, out]
+                cmd = sluice(w, a.sluice, a.data, out) if e == "sluice" else peer(w, e, a.data, out)
                 m = measure(cmd)
                 if i > 0:
                     got[e].append(m)

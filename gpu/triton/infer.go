@@ -77,7 +77,7 @@ func (m *Model) prepare(ctx context.Context, d *details, req *gpu.Request) (*cal
 	if n := proto.Size(c.msg); n > m.limit {
 		return c, nil, fmt.Errorf("a request of %d bytes, the limit is %d: send smaller batches: %w", n, m.limit, gpu.ErrRequest)
 	}
-	raw, err := proto.Marshal(c.msg)
+	raw, err := proto.MarshalOptions{UseCachedSize: true}.Marshal(c.msg)
 	return c, raw, err
 }
 

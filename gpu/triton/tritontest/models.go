@@ -31,6 +31,7 @@ type Model struct {
 	Type   string // of x and y, as the configuration names it: "TYPE_FP32"
 	Dims   string // of both, without the batch dimension; "[-1]" if empty
 	Batch  int    // max_batch_size
+	Count  int    // of instances; 0: one
 	Extra  string // more of the configuration
 	Source string // the methods of the model's class, four spaces in; Each is the usual one if empty
 }
@@ -112,7 +113,7 @@ func Repository(tb testing.TB, models ...Model) string {
 			dims = "[-1]"
 		}
 		config := fmt.Sprintf("name:%q\nbackend:\"python\"\nmax_batch_size:%d\ninput [{name:\"x\" data_type:%s dims:%s}]\noutput [{name:\"y\" data_type:%s dims:%s}]\n"+
-			"instance_group[{kind:KIND_CPU count:1}]\n%s\n", m.Name, m.Batch, m.Type, dims, m.Type, dims, m.Extra)
+			"instance_group[{kind:KIND_CPU count:%d}]\n%s\n", m.Name, m.Batch, m.Type, dims, m.Type, dims, max(1, m.Count), m.Extra)
 		source := m.Source
 		if source == "" {
 			source = Each("x")

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -25,6 +26,8 @@ const (
 	// stopWithin is how long it may take to end before it is killed.
 	stopWithin = 15 * time.Second
 	pollEvery  = 50 * time.Millisecond
+	// ticksPerSecond is the unit of times in /proc, whatever the kernel was built with.
+	ticksPerSecond = 100
 )
 
 // Server is a running model server.
@@ -204,6 +207,34 @@ func (s *Server) Pause() { _ = syscall.Kill(s.cmd.Process.Pid, syscall.SIGSTOP) 
 
 // Continue ends what Pause began.
 func (s *Server) Continue() { _ = syscall.Kill(s.cmd.Process.Pid, syscall.SIGCONT) }
+
+// CPU is how much processor time the server has used, with the processes of its models.
+func (s *Server) CPU() time.Duration {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0
+	}
+	var ticks int64
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			continue // it has ended
+		}
+		// After the name, which may hold anything: state, parent, group, …, user and system time as the 12th and 13th.
+		fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
+		if len(fields) < 13 || fields[2] != strconv.Itoa(s.cmd.Process.Pid) {
+			continue
+		}
+		for _, x := range fields[11:13] {
+			n, err := strconv.ParseInt(x, 10, 64)
+			if err != nil {
+				return 0
+			}
+			ticks += n
+		}
+	}
+	return time.Duration(ticks) * time.Second / ticksPerSecond
+}
 
 // Log returns the end of what the server printed.
 func (s *Server) Log() string { return s.log.tail() }

@@ -83,10 +83,12 @@ test-models: need-test .venv models ## models on real servers (Triton, MLServer,
 	SLUICE_REQUIRE_PYTHON=1 SLUICE_PYTHON=$(CURDIR)/$(PY) $(GO) test -tags models -timeout 20m -run 'Replica|Triton' .
 	CGO_ENABLED=1 SLUICE_REQUIRE_MODELS=1 SLUICE_MODELS=$(CURDIR)/.cache/models SLUICE_ONNXRUNTIME=$$(ls $(CURDIR)/.cache/models/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
 		$(GO) test -tags onnx -timeout 20m ./gpu/... ./operators/infer/... ./examples/classify ./examples/lookalikes ./examples/ocr ./examples/search ./examples/voice ./examples/filetypes
+	CGO_ENABLED=1 SLUICE_ONNXRUNTIME=$$(ls $(CURDIR)/.cache/models/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
+		$(GO) test -tags onnx,models -timeout 20m -run TestMemoryOfModels ./cmd/sluice
 
-bench-models: need-test ## shared memory against inline requests on a real Triton server
+bench-models: need-test ## shared memory against inline requests on a real Triton server; photos to answers, end to end
 	@sh hack/servers/install.sh
-	$(GO) test -tags models -run TestB2 -v -timeout 10m ./benchmarks/b2
+	$(GO) test -tags models -run 'TestB2|TestOverlap|TestSameCores' -v -timeout 20m ./benchmarks/b2
 
 proto: need-test ## regenerate the stubs of the open inference protocol from Triton's own client
 	@sh hack/proto/generate.sh

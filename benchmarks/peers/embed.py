@@ -57,7 +57,7 @@ def ray_job():
     ray.data.DataContext.get_current().enable_progress_bars = False
     begun = time.time()
     # Workers that each took a whole core would leave none for reading.
-    ds = ray.data.read_binary_files(photos, include_paths=True, ray_remote_args={"num_cpus": 0.25})
+    ds = ray.data.read_binary_files(photos, include_paths=True, num_cpus=0.25)
     ds.map_batches(Embedder, batch_size=4 * BATCH, compute=ray.data.ActorPoolStrategy(size=CORES), num_cpus=0.75).write_parquet(out)
     return begun
 

@@ -186,9 +186,14 @@ func (r *reader) more(ctx context.Context) error {
 			return err
 		}
 		r.line++
-		return r.lines.Skip()
+		if err = r.lines.Skip(); err == nil {
+			return nil
+		}
 	}
-	return err
+	if err := r.text.Damaged(err, r.rt, r.cur.ID, r.lines.Pos()); err != nil {
+		return err
+	}
+	return r.finish()
 }
 
 // open starts the next range.
@@ -209,6 +214,9 @@ func (r *reader) open() error {
 		return err
 	}
 	r.text = t
+	if r.cur.End, err = t.End(r.cur); err != nil {
+		return err
+	}
 	r.lines.Open(t, from, r.cur.End)
 	if r.start > 0 {
 		return r.lines.Skip()

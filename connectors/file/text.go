@@ -32,6 +32,9 @@ func (s *Set) OpenText(ctx context.Context, ref dataset.FileRef, from int64) (*T
 // textSlack is how far behind its end a range of lines is read ahead: its last line ends there nearly always.
 const textSlack = 64 << 10
 
+// smallBytes is the size of files that are read at once when they are opened.
+const smallBytes = 8 << 10
+
 // OpenTextTo is OpenText for a reader that wants little behind position to, so that nothing is read ahead in vain beyond it.
 func (s *Set) OpenTextTo(ctx context.Context, ref dataset.FileRef, from, to int64) (*Text, error) {
 	t := &Text{ref: ref, left: -1}
@@ -66,7 +69,11 @@ func (s *Set) OpenTextTo(ctx context.Context, ref dataset.FileRef, from, to int6
 	found, odd := named, false
 	if start == 0 {
 		in := &handleReader{ctx, h, 0}
-		head := make([]byte, magicBytes)
+		size := int64(magicBytes)
+		if ref.Size <= smallBytes { // its bytes come with those that tell its compression
+			size = max(size, ref.Size)
+		}
+		head := make([]byte, size)
 		n, err := io.ReadFull(in, head)
 		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			return nil, errors.Join(err, t.Close())

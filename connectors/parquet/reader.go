@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice/connectors/parquet/internal/read"
+	"github.com/sluice-data/sluice/dataset"
 )
 
 // Defaults of ReadOptions.
@@ -32,12 +33,25 @@ type ReadOptions struct {
 	Window int
 	// Allocator gives all buffers. Required.
 	Allocator memory.Allocator
+	// MaxBytes and Scratch are for row groups of very many columns: where reading these side by side would take more than MaxBytes,
+	// they are decoded one after the other into a temporary file first. Without either they are read side by side.
+	MaxBytes int64
+	Scratch  func() (*dataset.ScratchFile, error)
+	// Check is asked now and then, while that is done, whether to go on; nil means always.
+	Check func() error
+}
+
+// rowsOf is where the rows of a row group come from.
+type rowsOf interface {
+	Next(n int) (arrays []arrow.Array, rows int, err error)
+	Close()
 }
 
 // Reader reads the rows of one row group in order. It belongs to one
 // goroutine.
 type Reader struct {
-	rows   *read.RowGroup
+	rows   rowsOf
+	file   *dataset.ScratchFile // of staged columns
 	schema *arrow.Schema
 	opts   ReadOptions
 	next   int     // rows to ask for
@@ -75,18 +89,40 @@ func (f *File) Read(g int, opts ReadOptions) (*Reader, error) {
 	for i, x := range idx {
 		fields[i] = f.schema.Fields[x].Arrow
 	}
-	rows, err := read.Open(f.r, f.meta, f.schema, g, idx, opts.From, opts.To, read.Config{
-		Allocator: opts.Allocator, Window: opts.Window, ColumnBytes: int(min(2*opts.BatchBytes, 1<<30)),
-	})
-	if err != nil {
+	r := &Reader{opts: opts, group: g, left: opts.To - opts.From}
+	if err := r.open(f, idx); err != nil {
 		return nil, fmt.Errorf("read parquet: %w", err)
 	}
 	md := f.schema.Arrow.Metadata()
-	r := &Reader{rows: rows, schema: arrow.NewSchema(fields, &md), opts: opts, group: g, left: opts.To - opts.From}
+	r.schema = arrow.NewSchema(fields, &md)
 	_, raw := f.RowGroupBytes(g, opts.Columns)
 	r.perRow = float64(raw)/float64(max(f.RowGroupRows(g), 1)) + slotBytes(fields)
 	r.plan()
 	return r, nil
+}
+
+// open opens the columns, side by side or staged.
+func (r *Reader) open(f *File, fields []int) (err error) {
+	cfg := read.Config{Allocator: r.opts.Allocator, Window: r.opts.Window, ColumnBytes: int(min(2*r.opts.BatchBytes, 1<<30))}
+	if r.opts.MaxBytes <= 0 || r.opts.Scratch == nil || len(fields) < 2 || read.Memory(f.meta, f.schema, r.group, fields, 0) <= r.opts.MaxBytes {
+		r.rows, err = read.Open(f.r, f.meta, f.schema, r.group, fields, r.opts.From, r.opts.To, cfg)
+		return err
+	}
+	if r.file, err = r.opts.Scratch(); err != nil {
+		return err
+	}
+	r.rows, err = read.OpenStaged(f.r, f.meta, f.schema, r.group, fields, r.opts.From, r.opts.To, cfg, r.file, r.opts.Check)
+	if err != nil {
+		r.closeFile()
+	}
+	return err
+}
+
+func (r *Reader) closeFile() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
 }
 
 // slotBytes is the least that a row takes in Arrow, whatever the encoding
@@ -124,8 +160,8 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 		if err != io.EOF {
 			err = fmt.Errorf("read parquet: row group %d: %w", r.group, err)
 		}
+		_ = r.Close()
 		r.failed = err
-		r.rows.Close()
 		return nil, err
 	}
 	b := array.NewRecordBatch(r.schema, arrays, int64(n))
@@ -145,6 +181,7 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 // Close releases what the reader holds. Batches stay valid.
 func (r *Reader) Close() error {
 	r.rows.Close()
+	r.closeFile()
 	r.failed = io.EOF
 	return nil
 }

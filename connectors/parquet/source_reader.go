@@ -98,6 +98,7 @@ func (r *sourceReader) openGroup(g int, first, end uint64) error {
 	opts := ReadOptions{
 		Columns: r.have, From: int64(r.next - first), To: int64(end - first),
 		BatchRows: r.rt.BlockRows(), BatchBytes: r.rt.BlockBytes(), Allocator: r.rt.Allocator(),
+		MaxBytes: readBytes(r.rt.Allocator()), Scratch: r.rt.Scratch, Check: func() error { return context.Cause(r.ctx) },
 	}
 	reader, err := r.file.Read(g, opts)
 	if err != nil {
@@ -105,6 +106,17 @@ func (r *sourceReader) openGroup(g int, first, end uint64) error {
 	}
 	r.reader = reader
 	return nil
+}
+
+// readShare is the part of the memory budget that one reader's windows and pages may take.
+const readShare = 4
+
+// readBytes is how much one reader may hold besides what it gives out; 0 means any amount.
+func readBytes(mem memory.Allocator) int64 {
+	if b, ok := mem.(interface{ Budget() int64 }); ok {
+		return b.Budget() / readShare
+	}
+	return 0
 }
 
 func (r *sourceReader) openRange() error {

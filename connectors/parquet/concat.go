@@ -28,7 +28,7 @@ func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err 
 	if len(parts) == 0 {
 		return 0, errors.New("join parquet files: there are none")
 	}
-	var out *meta.FileMetaData
+	var out *meta.Footer
 	at := int64(len(meta.Magic))
 	if _, err := io.WriteString(dst, meta.Magic); err != nil {
 		return 0, fmt.Errorf("join parquet files: %w", err)
@@ -40,28 +40,28 @@ func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err 
 			return 0, fmt.Errorf("join parquet files: part %d: %w", i, err)
 		}
 		if out == nil {
-			first := *m
-			out = &first
-			out.RowGroups, out.NumRows = []meta.RowGroup{}, 0
-		} else if err := sameSchema(out, m); err != nil {
+			out = &meta.Footer{FileMetaData: *m}
+			out.RowGroups, out.NumRows = nil, 0
+		} else if err := sameSchema(&out.FileMetaData, m); err != nil {
 			return 0, fmt.Errorf("join parquet files: part %d: %w", i, err)
 		}
 		for g := range m.RowGroups {
-			if len(out.RowGroups) == maxRowGroups {
+			if out.Groups() == maxRowGroups {
 				return 0, fmt.Errorf("join parquet files: more than %d row groups, the most a file can have: write larger ones", maxRowGroups)
 			}
 			n, err := copyRowGroup(ctx, dst, at, p, &m.RowGroups[g], buf)
 			if err != nil {
 				return 0, fmt.Errorf("join parquet files: part %d, row group %d: %w", i, g, err)
 			}
-			m.RowGroups[g].Ordinal = thrift.New(int16(len(out.RowGroups)))
+			m.RowGroups[g].Ordinal = thrift.New(int16(out.Groups()))
 			m.RowGroups[g].FileOffset = thrift.New(at)
 			at += n
-			out.RowGroups = append(out.RowGroups, m.RowGroups[g])
+			if err := out.Add(&m.RowGroups[g]); err != nil {
+				return 0, fmt.Errorf("join parquet files: %w", err)
+			}
 		}
-		out.NumRows += m.NumRows
 	}
-	b, err := meta.WriteFooter(nil, out)
+	b, err := out.Append(nil)
 	if err == nil {
 		_, err = dst.Write(b)
 	}

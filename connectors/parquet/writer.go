@@ -90,7 +90,7 @@ type Writer struct {
 	schema  *arrow.Schema // of the batches
 	stored  *arrow.Schema // as written; differs for tensors
 	columns []*write.Column
-	meta    meta.FileMetaData
+	meta    meta.Footer
 	written int64
 	rows    int64 // of the row group
 	bytes   int64 // of the row group, before encoding
@@ -112,7 +112,7 @@ func NewWriter(w io.Writer, s *arrow.Schema, opts WriteOptions) (*Writer, error)
 	if err != nil {
 		return nil, fmt.Errorf("write parquet: %w", err)
 	}
-	out := &Writer{w: w, opts: opts, schema: s, stored: stored, meta: *m}
+	out := &Writer{w: w, opts: opts, schema: s, stored: stored, meta: meta.Footer{FileMetaData: *m}}
 	if err := out.openColumns(); err != nil {
 		out.release()
 		return nil, fmt.Errorf("write parquet: %w", err)
@@ -151,7 +151,7 @@ func newFooter(s *arrow.Schema, createdBy string) (*meta.FileMetaData, error) {
 }
 
 func (w *Writer) openColumns() error {
-	s, err := schema.FromFile(&w.meta)
+	s, err := schema.FromFile(&w.meta.FileMetaData)
 	if err != nil {
 		return err
 	}
@@ -262,13 +262,13 @@ func (w *Writer) flush() error {
 	if w.rows == 0 {
 		return nil
 	}
-	if len(w.meta.RowGroups) == maxRowGroups {
+	if w.meta.Groups() == maxRowGroups {
 		return fmt.Errorf("file has %d row groups, the most there can be: raise RowGroupBytes or split the file", maxRowGroups)
 	}
 	if err := w.start(); err != nil {
 		return err
 	}
-	rg := meta.RowGroup{NumRows: w.rows, FileOffset: thrift.New(w.written), Ordinal: thrift.New(int16(len(w.meta.RowGroups)))}
+	rg := meta.RowGroup{NumRows: w.rows, FileOffset: thrift.New(w.written), Ordinal: thrift.New(int16(w.meta.Groups()))}
 	compressed := int64(0)
 	for _, c := range w.columns {
 		for _, l := range c.Leaves() {
@@ -284,8 +284,9 @@ func (w *Writer) flush() error {
 		}
 	}
 	rg.TotalCompressedSize = thrift.New(compressed)
-	w.meta.RowGroups = append(w.meta.RowGroups, rg)
-	w.meta.NumRows += w.rows
+	if err := w.meta.Add(&rg); err != nil {
+		return err
+	}
 	w.rows, w.bytes = 0, 0
 	return nil
 }
@@ -345,7 +346,7 @@ func (w *Writer) finish() error {
 	if err := w.start(); err != nil {
 		return err
 	}
-	b, err := meta.WriteFooter(nil, &w.meta)
+	b, err := w.meta.Append(nil)
 	if err != nil {
 		return err
 	}

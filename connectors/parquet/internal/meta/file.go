@@ -182,20 +182,6 @@ func (c *ColumnChunk) Start() int64 {
 	return md.DataPageOffset
 }
 
-// WriteFooter appends the footer and the closing magic bytes to b.
-func WriteFooter(b []byte, m *FileMetaData) ([]byte, error) {
-	enc, err := thrift.Marshal(new(thrift.CompactProtocol), m)
-	if err != nil {
-		return b, fmt.Errorf("write footer: %w", err)
-	}
-	if len(enc) > MaxFooter {
-		return b, fmt.Errorf("write footer: it takes %d bytes, over the limit of %d: write larger row groups", len(enc), MaxFooter)
-	}
-	b = append(b, enc...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(enc)))
-	return append(b, magic...), nil
-}
-
 // Magic is written at both ends of a file.
 const Magic = magic
 

@@ -213,6 +213,7 @@ func (r *run) ticker() func() {
 // finish publishes every target, or leaves all of them as they were.
 func (r *run) finish(cause error) error {
 	r.noteResumed()
+	r.noteSkipped()
 	if cause != nil {
 		return errors.Join(cause, r.abortTargets())
 	}

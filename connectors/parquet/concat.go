@@ -98,6 +98,7 @@ func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src io.ReaderAt,
 			md.DictionaryPageOffset.V += shift
 		}
 		md.IndexPageOffset = thrift.Null[int64]{}
+		md.BloomFilterOffset, md.BloomFilterLength = thrift.Null[int64]{}, thrift.Null[int32]{}
 		chunk.FileOffset = 0
 		chunk.ColumnIndexOffset, chunk.ColumnIndexLength = thrift.Null[int64]{}, thrift.Null[int32]{}
 		chunk.OffsetIndexOffset, chunk.OffsetIndexLength = thrift.Null[int64]{}, thrift.Null[int32]{}

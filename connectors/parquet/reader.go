@@ -39,6 +39,8 @@ type ReadOptions struct {
 	Scratch  func() (*dataset.ScratchFile, error)
 	// Check is asked now and then, while that is done, whether to go on; nil means always.
 	Check func() error
+	// pushed says that the rows come by push.
+	pushed bool
 }
 
 // rowsOf is where the rows of a row group come from.
@@ -58,7 +60,6 @@ type Reader struct {
 	perRow float64 // bytes of a row as estimated, then as measured
 	group  int
 	failed error
-	left   int64
 }
 
 // Read opens row group g.
@@ -89,7 +90,7 @@ func (f *File) Read(g int, opts ReadOptions) (*Reader, error) {
 	for i, x := range idx {
 		fields[i] = f.schema.Fields[x].Arrow
 	}
-	r := &Reader{opts: opts, group: g, left: opts.To - opts.From}
+	r := &Reader{opts: opts, group: g}
 	if err := r.open(f, idx); err != nil {
 		return nil, fmt.Errorf("read parquet: %w", err)
 	}
@@ -103,8 +104,8 @@ func (f *File) Read(g int, opts ReadOptions) (*Reader, error) {
 
 // open opens the columns, side by side or staged.
 func (r *Reader) open(f *File, fields []int) (err error) {
-	cfg := read.Config{Allocator: r.opts.Allocator, Window: r.opts.Window, ColumnBytes: int(min(2*r.opts.BatchBytes, 1<<30))}
-	if r.opts.MaxBytes <= 0 || r.opts.Scratch == nil || len(fields) < 2 || read.Memory(f.meta, f.schema, r.group, fields, 0) <= r.opts.MaxBytes {
+	cfg := read.Config{Allocator: r.opts.Allocator, Window: r.opts.Window, ColumnBytes: int(min(2*r.opts.BatchBytes, 1<<30)), Pushed: r.opts.pushed}
+	if r.opts.pushed || r.opts.MaxBytes <= 0 || r.opts.Scratch == nil || len(fields) < 2 || f.readMemory(r.group, fields) <= r.opts.MaxBytes {
 		r.rows, err = read.Open(f.r, f.meta, f.schema, r.group, fields, r.opts.From, r.opts.To, cfg)
 		return err
 	}
@@ -117,6 +118,14 @@ func (r *Reader) open(f *File, fields []int) (err error) {
 	}
 	return err
 }
+
+// readMemory estimates what reading fields of row group g side by side takes.
+func (f *File) readMemory(g int, fields []int) int64 {
+	return read.Memory(f.meta, f.schema, g, fields, 0)
+}
+
+// push adds rows to read.
+func (r *Reader) push(s read.Span) { r.rows.(*read.RowGroup).Push(s) }
 
 func (r *Reader) closeFile() {
 	if r.file != nil {
@@ -156,6 +165,9 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 		return nil, r.failed
 	}
 	arrays, n, err := r.rows.Next(r.next)
+	if err == io.EOF && r.opts.pushed {
+		return nil, err // more may be pushed
+	}
 	if err != nil {
 		if err != io.EOF {
 			err = fmt.Errorf("read parquet: row group %d: %w", r.group, err)
@@ -173,7 +185,6 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 	// A dictionary counts once for all rows, so the measure errs towards
 	// smaller batches, never larger ones.
 	r.perRow = float64(size) / float64(n)
-	r.left -= int64(n)
 	r.plan()
 	return b, nil
 }

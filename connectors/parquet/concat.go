@@ -22,8 +22,8 @@ const copyBuffer = 1 << 20
 
 // Concat writes one file with the row groups of all parts, in order, copying
 // their pages as they are. The parts must have the same schema; the key-value
-// metadata of the first one is kept. Page indexes and Bloom filters are left
-// out of the result. It returns the number of rows.
+// metadata of the first one is kept, Bloom filters are copied, and page
+// indexes are left out of the result. It returns the number of rows.
 func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err error) {
 	if len(parts) == 0 {
 		return 0, errors.New("join parquet files: there are none")
@@ -71,26 +71,16 @@ func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err 
 	return out.NumRows, nil
 }
 
-// copyRowGroup copies the chunks of rg from src to dst, which is at offset at,
-// and moves the offsets in rg there.
-func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src io.ReaderAt, rg *meta.RowGroup, buf []byte) (int64, error) {
+// copyRowGroup copies the chunks of rg from src, a file of size bytes, to dst, which is at offset at, then their Bloom filters, and moves the
+// offsets in rg there.
+func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src Part, rg *meta.RowGroup, buf []byte) (int64, error) {
 	total := int64(0)
 	for c := range rg.Columns {
 		chunk := &rg.Columns[c]
 		md := &chunk.MetaData.V
 		start, size := chunk.Start(), md.TotalCompressedSize
-		for off := start; off < start+size; {
-			if ctx.Err() != nil {
-				return total, context.Cause(ctx)
-			}
-			b := buf[:min(int64(len(buf)), start+size-off)]
-			if n, err := src.ReadAt(b, off); n < len(b) {
-				return total, fmt.Errorf("read %d bytes at %d: got %d: %w", len(b), off, n, err)
-			}
-			if _, err := dst.Write(b); err != nil {
-				return total, err
-			}
-			off += int64(len(b))
+		if err := copyBytes(ctx, dst, src, start, size, buf); err != nil {
+			return total, err
 		}
 		shift := at + total - start
 		md.DataPageOffset += shift
@@ -98,13 +88,42 @@ func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src io.ReaderAt,
 			md.DictionaryPageOffset.V += shift
 		}
 		md.IndexPageOffset = thrift.Null[int64]{}
-		md.BloomFilterOffset, md.BloomFilterLength = thrift.Null[int64]{}, thrift.Null[int32]{}
 		chunk.FileOffset = 0
 		chunk.ColumnIndexOffset, chunk.ColumnIndexLength = thrift.Null[int64]{}, thrift.Null[int32]{}
 		chunk.OffsetIndexOffset, chunk.OffsetIndexLength = thrift.Null[int64]{}, thrift.Null[int32]{}
 		total += size
 	}
+	for c := range rg.Columns {
+		md := &rg.Columns[c].MetaData.V
+		off, size := md.BloomFilterOffset.V, int64(md.BloomFilterLength.V)
+		if off <= 0 || size <= 0 || off > src.Size || size > src.Size-off { // of a length that only its header tells
+			md.BloomFilterOffset, md.BloomFilterLength = thrift.Null[int64]{}, thrift.Null[int32]{}
+			continue
+		}
+		if err := copyBytes(ctx, dst, src, off, size, buf); err != nil {
+			return total, err
+		}
+		md.BloomFilterOffset.V = at + total
+		total += size
+	}
 	return total, nil
+}
+
+func copyBytes(ctx context.Context, dst io.Writer, src io.ReaderAt, start, size int64, buf []byte) error {
+	for off := start; off < start+size; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		b := buf[:min(int64(len(buf)), start+size-off)]
+		if n, err := src.ReadAt(b, off); n < len(b) {
+			return fmt.Errorf("read %d bytes at %d: got %d: %w", len(b), off, n, err)
+		}
+		if _, err := dst.Write(b); err != nil {
+			return err
+		}
+		off += int64(len(b))
+	}
+	return nil
 }
 
 // sameSchema compares the schemas as they are stored, names of the roots and

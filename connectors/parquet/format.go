@@ -56,10 +56,29 @@ func (f *Format) Check(in *arrow.Schema) error {
 		}
 		seen[field.Name] = true
 	}
-	if err := CheckSchema(in); err != nil {
+	err := CheckSchema(in)
+	if err == nil {
+		err = checkBloom(in, f.opt.Bloom)
+	}
+	if err == nil && len(f.opt.Sort) > 0 {
+		err = checkSort(in, f.opt)
+	}
+	if err != nil {
 		return fmt.Errorf("write parquet: %w", err)
 	}
 	return nil
+}
+
+func checkSort(in *arrow.Schema, opt FormatOptions) error {
+	stored := in
+	if opt.Layout != "list" {
+		stored = storedSchema(in)
+	}
+	m, err := newFooter(stored, "")
+	if err == nil {
+		_, err = newRowOrder(stored, m, opt.Sort)
+	}
+	return err
 }
 
 // NewEncoder implements dataset.Format.
@@ -69,7 +88,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, mem memory.Allocator,
 	}
 	pw, err := NewWriter(w, in, WriteOptions{
 		Compression: f.opt.Compression, RowGroupBytes: f.groupBytes(mem, in.NumFields()), RowGroupRows: f.opt.RowGroupRows,
-		NoStatistics: f.opt.NoStatistics, TensorLists: f.opt.Layout == "list", Parallel: parallel, Allocator: mem,
+		NoStatistics: f.opt.NoStatistics, Bloom: f.opt.Bloom, Sort: f.opt.Sort, TensorLists: f.opt.Layout == "list", Parallel: parallel, Allocator: mem,
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -40,6 +41,9 @@ type WriteOptions struct {
 	RowGroupRows  int64
 	// NoStatistics leaves minimum, maximum and null count out.
 	NoStatistics bool
+	// Bloom names the columns that get a Bloom filter a row group; Sort those that the rows of each row group must be sorted by, each with
+	// " desc" behind it where it falls: nulls come last. Rows that are not so sorted are an error.
+	Bloom, Sort []string
 	// TensorLists stores tensors of one shape as the lists that Arrow defines
 	// instead of fixed-size binary.
 	TensorLists bool
@@ -91,6 +95,7 @@ type Writer struct {
 	stored  *arrow.Schema // as written; differs for tensors
 	columns []*write.Column
 	meta    meta.Footer
+	order   rowOrder
 	written int64
 	rows    int64 // of the row group
 	bytes   int64 // of the row group, before encoding
@@ -113,7 +118,15 @@ func NewWriter(w io.Writer, s *arrow.Schema, opts WriteOptions) (*Writer, error)
 		return nil, fmt.Errorf("write parquet: %w", err)
 	}
 	out := &Writer{w: w, opts: opts, schema: s, stored: stored, meta: meta.Footer{FileMetaData: *m}}
-	if err := out.openColumns(); err != nil {
+	err = checkBloom(stored, opts.Bloom)
+	if err == nil {
+		out.order, err = newRowOrder(stored, &out.meta.FileMetaData, opts.Sort)
+		out.order.mem = opts.Allocator
+	}
+	if err == nil {
+		err = out.openColumns()
+	}
+	if err != nil {
 		out.release()
 		return nil, fmt.Errorf("write parquet: %w", err)
 	}
@@ -167,6 +180,11 @@ func (w *Writer) openColumns() error {
 			if err != nil {
 				return fmt.Errorf("column %q: %w", lf.Column.Path, err)
 			}
+			if slices.Contains(w.opts.Bloom, f.Arrow.Name) {
+				if err := l.WantBloom(); err != nil {
+					return err
+				}
+			}
 			leaves = append(leaves, l)
 		}
 		w.columns = append(w.columns, write.NewColumn(f, leaves))
@@ -196,6 +214,9 @@ func (w *Writer) Write(b arrow.RecordBatch) (err error) {
 	n := int(b.NumRows())
 	for lo := 0; lo < n; {
 		k, full := w.fit(b, lo, n)
+		if err := w.order.check(b, lo, lo+k, w.rows+w.meta.NumRows); err != nil {
+			return fmt.Errorf("write parquet: %w", err)
+		}
 		if err := w.append(b, lo, lo+k); err != nil {
 			return fmt.Errorf("write parquet: %w", err)
 		}
@@ -269,25 +290,48 @@ func (w *Writer) flush() error {
 		return err
 	}
 	rg := meta.RowGroup{NumRows: w.rows, FileOffset: thrift.New(w.written), Ordinal: thrift.New(int16(w.meta.Groups()))}
+	if err := w.writeChunks(&rg); err != nil {
+		return fmt.Errorf("write row group: %w", err)
+	}
+	rg.SortingColumns = w.order.columns()
+	w.order.restart()
+	if err := w.meta.Add(&rg); err != nil {
+		return err
+	}
+	w.rows, w.bytes = 0, 0
+	return nil
+}
+
+// writeChunks writes the columns of a row group, then their Bloom filters.
+func (w *Writer) writeChunks(rg *meta.RowGroup) error {
 	compressed := int64(0)
+	var filters [][]byte
 	for _, c := range w.columns {
 		for _, l := range c.Leaves() {
-			chunk, err := l.WriteChunk(w.w, w.written)
+			chunk, filter, err := l.WriteChunk(w.w, w.written)
 			if err != nil {
-				return fmt.Errorf("write row group: %w", err)
+				return err
 			}
 			md := &chunk.MetaData.V
 			w.written += md.TotalCompressedSize
 			compressed += md.TotalCompressedSize
 			rg.TotalByteSize += md.TotalUncompressedSize
 			rg.Columns = append(rg.Columns, chunk)
+			filters = append(filters, filter)
 		}
 	}
 	rg.TotalCompressedSize = thrift.New(compressed)
-	if err := w.meta.Add(&rg); err != nil {
-		return err
+	for i, b := range filters {
+		if b == nil {
+			continue
+		}
+		md := &rg.Columns[i].MetaData.V
+		md.BloomFilterOffset, md.BloomFilterLength = thrift.New(w.written), thrift.New(int32(len(b)))
+		if _, err := w.w.Write(b); err != nil {
+			return err
+		}
+		w.written += int64(len(b))
 	}
-	w.rows, w.bytes = 0, 0
 	return nil
 }
 
@@ -362,4 +406,5 @@ func (w *Writer) release() {
 		}
 	}
 	w.columns = nil
+	w.order.restart()
 }

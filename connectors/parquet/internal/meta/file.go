@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
@@ -28,7 +29,7 @@ const (
 var ErrNotParquet = errors.New("not a Parquet file")
 
 // ErrEncrypted says that the file uses modular encryption.
-var ErrEncrypted = errors.New("file is encrypted (Parquet modular encryption), which is not supported: decrypt it first")
+var ErrEncrypted = errors.New("file is encrypted (Parquet modular encryption), which is not read: write it again without encryption, with a program that has its keys")
 
 // Read reads and validates the footer of a file of size bytes. After it
 // returns nil, every column chunk has metadata, lies inside the file, and has
@@ -52,7 +53,7 @@ func Read(r io.ReaderAt, size int64) (m *FileMetaData, err error) {
 		return nil, fmt.Errorf("read footer of %d bytes: %w", len(footer), err)
 	}
 	if m.EncryptionAlgorithm.Value != nil || m.FooterSigningKey.Valid {
-		return nil, fmt.Errorf("read footer: %w", ErrEncrypted)
+		return nil, fmt.Errorf("read footer: %w%s", ErrEncrypted, m.encryptedColumns())
 	}
 	if n != len(footer) {
 		return nil, fmt.Errorf("read footer: metadata takes %d of the %d bytes that the file states", n, len(footer))
@@ -171,6 +172,36 @@ func (c *ColumnChunk) validate(size int64) error {
 		return fmt.Errorf("column chunk of %d bytes at %d reaches past the end of the file at %d", md.TotalCompressedSize, start, size)
 	}
 	return nil
+}
+
+// encryptedColumns names the columns of a file whose footer can be read.
+func (m *FileMetaData) encryptedColumns() string {
+	var names []string
+	for g := range m.RowGroups {
+		for c := range m.RowGroups[g].Columns {
+			chunk := &m.RowGroups[g].Columns[c]
+			var path []string
+			switch k := chunk.CryptoMetadata.Value.(type) {
+			case nil:
+				continue
+			case *format.EncryptionWithColumnKey:
+				path = k.PathInSchema
+			default:
+				path = chunk.MetaData.V.PathInSchema
+			}
+			if name := strings.Join(path, "."); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	const most = 12
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n > most:
+		return fmt.Sprintf(" (encrypted columns: %s, … %d in all)", strings.Join(names[:most], ", "), n)
+	}
+	return fmt.Sprintf(" (encrypted columns: %s)", strings.Join(names, ", "))
 }
 
 // Start returns the offset of the first page of the chunk.

@@ -76,7 +76,7 @@ func (o *op) call(ctx context.Context, b *block.Block, at int, f *flight) error 
 	defer cancel()
 	where := in.place
 	where.n = int64(n)
-	r, err := o.converse(tctx, p, callRequest{Op: "call", In: where, Stream: stream})
+	r, err := o.converse(tctx, p, callRequest{in: where, stream: stream})
 	if r != nil && r.Kept {
 		p.kept = append(p.kept, in)
 		in = nil
@@ -91,13 +91,10 @@ func (o *op) call(ctx context.Context, b *block.Block, at int, f *flight) error 
 		return err
 	}
 	var room *slab
-	if r.Out.filled {
+	if r.written {
 		room, p.room = p.room, nil
 	}
 	o.pool.put(p)
-	for _, t := range r.Tracebacks {
-		o.log.Error("python", "traceback", t)
-	}
 	return o.accept(b, at, r, room, f)
 }
 
@@ -106,38 +103,67 @@ func isDied(err error) bool {
 	return ok
 }
 
-// converse has one call made, and gives the process room for what it returns when it asks.
+// converse has one call made, and gives the process room for what it returns: as much as the last call wrote, or what it asks for.
 func (o *op) converse(ctx context.Context, p *proc, msg callRequest) (*reply, error) {
-	if p.room != nil {
-		msg.Out = p.room.place
+	if p.room == nil && p.wrote > 0 {
+		p.room, _ = o.slabs.get(p.wrote + p.wrote/8) // if there is none it asks, and is told
 	}
-	var send any = msg
+	if p.room != nil {
+		msg.out = p.room.place
+	}
+	r := &reply{}
+	err := p.exchange(ctx, &msg, r)
 	for {
-		var r reply
-		if err := p.exchange(ctx, send, &r); err != nil {
-			return &r, err
+		if err != nil {
+			return r, err
 		}
 		switch r.Op {
 		case "done":
-			written := len(r.Passed) < len(o.lay.get) || r.Errors || r.Parents
-			if written != r.Out.filled || written && (p.room == nil || r.Out != p.room.place || r.Len < 0 || r.Len > r.Out.n) {
-				return nil, p.stop(&died{"the process wrote its result where it was not told to", "process", false})
+			if err := o.check(p, r); err != nil {
+				return nil, err
 			}
-			return &r, nil
+			p.wrote = int(r.Len)
+			return r, nil
+		case "tracebacks":
+			for _, t := range r.Tracebacks {
+				o.log.Error("python", "traceback", t)
+			}
+			r = &reply{}
+			err = p.hear(ctx, r)
 		case "room":
-			p.room.free()
-			p.room = nil
-			room, err := o.slabs.get(int(r.Len + r.Len/8))
-			if err != nil {
-				send = roomReply{Full: err.Error()}
-				continue
-			}
-			p.room = room
-			send = roomReply{Out: room.place}
+			send := o.giveRoom(p, int(r.Len+r.Len/8))
+			r = &reply{}
+			err = p.exchange(ctx, send, r)
 		default:
 			return nil, p.stop(&died{fmt.Sprintf("the process answered %q", r.Op), "process", false})
 		}
 	}
+}
+
+// check refuses an answer that says more than it may. A batch that came back as a whole is one whose columns were all passed on.
+func (o *op) check(p *proc, r *reply) error {
+	if r.whole {
+		for i := range o.lay.get {
+			r.passed = append(r.passed, [2]int{i, i})
+		}
+	}
+	written := len(r.passed) < len(o.lay.get) || r.errors || r.parents
+	if written != r.written || written && (p.room == nil || r.Len < 0 || r.Len > p.room.place.n) {
+		return p.stop(&died{"the process wrote its result where it was not told to", "process", false})
+	}
+	return nil
+}
+
+// giveRoom gives the process other room than it had.
+func (o *op) giveRoom(p *proc, n int) roomReply {
+	p.room.free()
+	p.room = nil
+	room, err := o.slabs.get(n)
+	if err != nil {
+		return roomReply{Full: err.Error()}
+	}
+	p.room = room
+	return roomReply{Out: room.place}
 }
 
 // encode writes the columns that the function gets into shared memory. n is the length of the message, which begins at the slab's place.

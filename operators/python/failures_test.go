@@ -124,7 +124,11 @@ func TestMistakes(t *testing.T) {
 		"LoadsForever": "loading takes longer than start_timeout=2s",
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _ := run(t, udf(t, name, StartTimeout(2*time.Second)), 5, dt.Config{WantError: true})
+			var opts []Option
+			if name == "LoadsForever" {
+				opts = []Option{StartTimeout(2 * time.Second)}
+			}
+			r, _ := run(t, udf(t, name, opts...), 5, dt.Config{WantError: true})
 			if r.Err == nil || !strings.Contains(r.Err.Error(), want) {
 				t.Errorf("the error is %v, want %q", r.Err, want)
 			}

@@ -35,6 +35,7 @@ type proc struct {
 	said  chan struct{} // closed when all that it printed was read
 	owned sync.WaitGroup
 	room  *slab // for what the next call returns
+	wrote int   // bytes that the last call wrote
 	kept  []*slab
 	token *token
 	calls int
@@ -149,6 +150,11 @@ func (p *proc) exchange(ctx context.Context, msg any, out answer) error {
 	if err := p.wire.send(msg); err != nil {
 		return p.death()
 	}
+	return p.hear(ctx, out)
+}
+
+// hear waits for a message, of which one says that something failed.
+func (p *proc) hear(ctx context.Context, out answer) error {
 	if err := p.receive(ctx, out); err != nil {
 		return err
 	}
@@ -173,7 +179,12 @@ func (p *proc) receive(ctx context.Context, out answer) error {
 		}
 		return p.death()
 	}
-	if err := json.Unmarshal(body, out); err != nil {
+	if len(body) > 0 && body[0] == 'D' {
+		err = out.base().unpack(body)
+	} else {
+		err = json.Unmarshal(body, out)
+	}
+	if err != nil {
 		return p.stop(&died{fmt.Sprintf("the process wrote a message that is none: %v", err), "process", false})
 	}
 	return nil

@@ -36,8 +36,8 @@ func (o *op) read(b *block.Block, r *reply, room *slab) (*result, error) {
 	for i := range passed {
 		passed[i] = -1
 	}
-	for _, p := range r.Passed {
-		if p[0] < 0 || p[0] >= len(passed) || p[1] < 0 || p[1] >= len(o.lay.seen) || r.Rows != b.NumRows() || r.Parents {
+	for _, p := range r.passed {
+		if p[0] < 0 || p[0] >= len(passed) || p[1] < 0 || p[1] >= len(o.lay.seen) || r.rows != b.NumRows() || r.parents {
 			return nil, fmt.Errorf("read result: column %d is none of the input", p[1])
 		}
 		passed[p[0]] = p[1]
@@ -48,13 +48,13 @@ func (o *op) read(b *block.Block, r *reply, room *slab) (*result, error) {
 			fields = append(fields, f)
 		}
 	}
-	if r.Parents {
+	if r.parents {
 		fields = append(fields, arrow.Field{Name: parentColumn, Type: arrow.PrimitiveTypes.Uint32, Nullable: true})
 	}
-	if r.Errors {
+	if r.errors {
 		fields = append(fields, arrow.Field{Name: errorColumn, Type: arrow.BinaryTypes.String, Nullable: true})
 	}
-	res := &result{rows: r.Rows}
+	res := &result{rows: r.rows}
 	var rec arrow.RecordBatch
 	if len(fields) > 0 {
 		d, err := o.decoder(fields)
@@ -69,8 +69,8 @@ func (o *op) read(b *block.Block, r *reply, room *slab) (*result, error) {
 			return nil, err
 		}
 		defer rec.Release()
-		if int(rec.NumRows()) != r.Rows {
-			return nil, fmt.Errorf("read result: %d rows, %d were announced", rec.NumRows(), r.Rows)
+		if int(rec.NumRows()) != r.rows {
+			return nil, fmt.Errorf("read result: %d rows, %d were announced", rec.NumRows(), r.rows)
 		}
 	}
 	k := 0
@@ -115,7 +115,7 @@ func passOn(c arrow.Array, f arrow.Field) (arrow.Array, error) {
 
 // finishResult reads the columns beside those of the schema, which begin at k.
 func (o *op) finishResult(res *result, r *reply, rec arrow.RecordBatch, k, rows int) error {
-	if r.Parents {
+	if r.parents {
 		u, ok := rec.Column(k).(*array.Uint32)
 		if !ok {
 			return &mistake{fmt.Sprintf("column %q is %s", parentColumn, rec.Column(k).DataType()), ""}
@@ -129,10 +129,10 @@ func (o *op) finishResult(res *result, r *reply, rec arrow.RecordBatch, k, rows 
 			res.parents, last = append(res.parents, p), p
 		}
 		k++
-	} else if r.Rows != rows {
-		return &mistake{fmt.Sprintf("%s returned %d rows for %d", o.spec.p.Target, r.Rows, rows), ""}
+	} else if r.rows != rows {
+		return &mistake{fmt.Sprintf("%s returned %d rows for %d", o.spec.p.Target, r.rows, rows), ""}
 	}
-	if !r.Errors {
+	if !r.errors {
 		return nil
 	}
 	e, ok := rec.Column(k).(*array.String)

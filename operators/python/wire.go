@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"time"
@@ -28,16 +29,6 @@ func (p place) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{p.path, p.at, p.n})
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *place) UnmarshalJSON(data []byte) error {
-	list := []any{&p.path, &p.at, &p.n}
-	if err := json.Unmarshal(data, &list); err != nil {
-		return err
-	}
-	p.filled = true
-	return nil
-}
-
 // request is a message to the host; Op says which of the others count.
 type request struct {
 	Op          string   `json:"op"`
@@ -52,12 +43,26 @@ type request struct {
 	Threads     int      `json:"threads"`
 }
 
-// callRequest asks for a call on a batch.
+// callRequest asks for a call on a batch. It is packed, as the host's CALL is.
 type callRequest struct {
-	Op     string `json:"op"`
-	In     place  `json:"in"`
-	Stream bool   `json:"stream"`
-	Out    place  `json:"out"`
+	in, out place
+	stream  bool
+}
+
+// append packs the message.
+func (c *callRequest) append(p []byte) []byte {
+	stream := byte(0)
+	if c.stream {
+		stream = 1
+	}
+	le := binary.LittleEndian
+	p = append(p, 'C', stream)
+	p = le.AppendUint16(p, uint16(len(c.in.path)))
+	p = le.AppendUint16(p, uint16(len(c.out.path)))
+	for _, n := range []int64{c.in.at, c.in.n, c.out.at, c.out.n} {
+		p = le.AppendUint64(p, uint64(n))
+	}
+	return append(append(p, c.in.path...), c.out.path...)
 }
 
 // roomReply answers a host that needs more room for what its function returned.
@@ -74,16 +79,47 @@ type reply struct {
 	Class     string `json:"name"`
 	Traceback string `json:"traceback"`
 	Mistake   bool   `json:"mistake"`
-	// room and done
-	Len int64 `json:"len"`
-	// done
-	Rows       int      `json:"rows"`
-	Passed     [][2]int `json:"passed"`
-	Parents    bool     `json:"parents"`
-	Errors     bool     `json:"errors"`
-	Out        place    `json:"out"`
-	Kept       bool     `json:"kept"`
+	Kept      bool   `json:"kept"`
+	// tracebacks
 	Tracebacks []string `json:"tracebacks"`
+	// room, done
+	Len int64 `json:"len"`
+	// done, which is packed
+	done
+}
+
+// done is what the host's DONE says of a call.
+type done struct {
+	rows                            int
+	passed                          [][2]int // column returned, column of the input that it is
+	parents, errors, written, whole bool
+}
+
+const (
+	doneBytes = 20
+	pairBytes = 4
+)
+
+// unpack reads a DONE.
+func (r *reply) unpack(p []byte) error {
+	if len(p) < doneBytes {
+		return fmt.Errorf("%d bytes: %w", len(p), io.ErrUnexpectedEOF)
+	}
+	le := binary.LittleEndian
+	flags, n := p[1], int(le.Uint16(p[2:]))
+	r.Op, r.Kept = "done", flags&8 != 0
+	r.parents, r.errors, r.written, r.whole = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&16 != 0
+	rows := int64(le.Uint64(p[4:]))
+	r.Len = int64(le.Uint64(p[12:]))
+	p = p[doneBytes:]
+	if len(p) != n*pairBytes || rows < 0 || rows > math.MaxInt32 {
+		return fmt.Errorf("%d columns in %d bytes, %d rows", n, len(p), rows)
+	}
+	r.rows = int(rows)
+	for ; len(p) > 0; p = p[pairBytes:] {
+		r.passed = append(r.passed, [2]int{int(le.Uint16(p)), int(le.Uint16(p[2:]))})
+	}
+	return nil
 }
 
 func (r *reply) base() *reply { return r }
@@ -123,13 +159,19 @@ const tick = 100 * time.Millisecond
 
 // wire is the control connection to a process. It is used by one goroutine at a time.
 type wire struct {
-	conn *net.UnixConn
-	buf  [16 << 10]byte
-	in   []byte // received and not taken
+	conn  *net.UnixConn
+	buf   [16 << 10]byte
+	in    []byte // received and not taken
+	out   []byte
+	until time.Time // when the wait that is set ends
 }
 
-// send writes one message.
+// send writes one message, which is packed or becomes JSON.
 func (w *wire) send(msg any) error {
+	if c, ok := msg.(*callRequest); ok {
+		w.out = c.append(append(w.out[:0], 0, 0, 0, 0))
+		return w.flush()
+	}
 	body, err := json.Marshal(msg)
 	if err != nil {
 		return fmt.Errorf("write message: %w", err)
@@ -138,11 +180,20 @@ func (w *wire) send(msg any) error {
 }
 
 func (w *wire) sendRaw(body []byte) error {
-	p := append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), body...)
-	if err := w.conn.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
-		return err
+	w.out = append(append(w.out[:0], 0, 0, 0, 0), body...)
+	return w.flush()
+}
+
+// flush writes the message in out, after its length. What does not fit the socket at once is given a minute.
+func (w *wire) flush() (err error) {
+	binary.LittleEndian.PutUint32(w.out, uint32(len(w.out)-4))
+	if len(w.out) > len(w.buf) {
+		if err := w.conn.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, w.conn.SetWriteDeadline(time.Time{})) }()
 	}
-	_, err := w.conn.Write(p)
+	_, err = w.conn.Write(w.out)
 	return err
 }
 
@@ -155,8 +206,11 @@ func (w *wire) receive(ctx context.Context, look func() error) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err := w.conn.SetReadDeadline(time.Now().Add(tick)); err != nil {
-			return nil, err
+		if now := time.Now(); w.until.Sub(now) < tick/2 { // setting it costs more than to read
+			w.until = now.Add(tick)
+			if err := w.conn.SetReadDeadline(w.until); err != nil {
+				return nil, err
+			}
 		}
 		n, err := w.conn.Read(w.buf[:])
 		w.in = append(w.in, w.buf[:n]...)

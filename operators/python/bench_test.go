@@ -85,11 +85,11 @@ func benchmark(b *testing.B, python, fn string, rows int) {
 	pool := o.(*op).pool
 	pr := <-pool.idle
 	pool.idle <- pr
-	begun := cpuTime(pr.pid)
+	begun := cpuTime(pr.Pid)
 	for b.Loop() {
 		batch()
 	}
-	b.ReportMetric(float64((cpuTime(pr.pid)-begun).Microseconds())/float64(b.N), "cpu-µs/batch") // what a busy machine does not blur
+	b.ReportMetric(float64((cpuTime(pr.Pid)-begun).Microseconds())/float64(b.N), "cpu-µs/batch") // what a busy machine does not blur
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N), "µs/batch")
 }
 

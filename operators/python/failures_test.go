@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 	dt "github.com/sluice-data/sluice/dataset/datasettest"
 	"github.com/sluice-data/sluice/dataset/datasettest/arraytest"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // TestRowsFail has one row of eight bring its batch down, in every way there is: only that row may be lost.
@@ -205,7 +206,7 @@ func TestPrinting(t *testing.T) {
 		t.Errorf("%d rows came out", r.NumRows())
 	}
 	text := log.String()
-	if n := strings.Count(text, "python output"); n < maxLines || n > maxLines+10 {
+	if n := strings.Count(text, "python output"); n < child.MaxLines || n > child.MaxLines+10 {
 		t.Errorf("%d lines were logged", n)
 	}
 	if !strings.Contains(text, "python output was cut") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-data/sluice/dataset/block"
 	"github.com/sluice-data/sluice/dataset/codec"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // result is what a function returned for a batch.
@@ -30,8 +31,8 @@ func (r *result) release() {
 func (l *layout) returned() *arrow.Schema { return arrow.NewSchema(l.get, nil) }
 
 // read reads an answer: columns that were passed on are those of b, the others lie in room, which it takes over.
-func (o *op) read(b *block.Block, r *reply, room *slab) (*result, error) {
-	defer func() { room.free() }()
+func (o *op) read(b *block.Block, r *reply, room *child.Slab) (*result, error) {
+	defer func() { room.Return() }()
 	passed := make([]int, len(o.lay.get))
 	for i := range passed {
 		passed[i] = -1
@@ -61,7 +62,7 @@ func (o *op) read(b *block.Block, r *reply, room *slab) (*result, error) {
 		if err != nil {
 			return nil, err
 		}
-		buf := room.buffer(int(r.Len))
+		buf := room.Buffer(int(r.Len))
 		room = nil
 		rec, err = d.ViewStream(o.mem, buf, 0)
 		buf.Release()
@@ -235,7 +236,7 @@ func (o *op) join(b *block.Block, res *result) (*block.Block, error) {
 
 // settleMemory copies results out of shared memory when that is more than half used: blocks may live long, and calls under way need it.
 func (o *op) settleMemory(res *result) error {
-	if st := o.slabs.shared.Stats(); st.InUseBytes <= st.LimitBytes/2 {
+	if !o.slabs.Crowded() {
 		return nil
 	}
 	for i, c := range res.cols {

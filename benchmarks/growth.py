@@ -4,25 +4,19 @@ usage: growth.py SLUICE DATA WORK [photos|parquet] [1,10,100]
 
 The inputs are repeated by hard links in WORK. Prints seconds, seconds per unit of data, and the peak resident memory of the process.
 """
-import glob, os, resource, shutil, subprocess, sys, time
+import os, shutil, subprocess, sys, time
+
+from jobs import JOBS, repeat
 
 exe, data, work, what = sys.argv[1:5]
 times = [int(n) for n in (sys.argv[5] if len(sys.argv) > 5 else "1,10,100").split(",")]
-files = sorted(glob.glob(f"{data}/photos_s/*.jpg" if what == "photos" else f"{data}/parquet/*.parquet"))
-job = {
-    "photos": "{d}/**/*.jpg | decode | resize 224x224 | encode jpeg 75 | {o}",
-    "parquet": "{d}/**/*.parquet | where score > 0.9 | select id, cat, score, text | {o}",
-}[what]
+files, pipeline = JOBS[{"photos": "B1", "parquet": "B3"}[what]]
 for n in times:
     d, o = f"{work}/{what}-{n}", f"{work}/out/"
-    shutil.rmtree(d, ignore_errors=True)
     shutil.rmtree(o, ignore_errors=True)
-    for i in range(n):
-        os.makedirs(f"{d}/{i:03}")
-        for f in files:
-            os.link(f, f"{d}/{i:03}/{os.path.basename(f)}")
+    repeat(f"{data}/{files}", n, d)
     t = time.time()
-    p = subprocess.Popen([exe, "--quiet", "--memory", "64MiB", job.format(d=d, o=o)])
+    p = subprocess.Popen([exe, "--quiet", "--memory", "64MiB", pipeline.format(d=d, o=o)])
     _, status, use = os.wait4(p.pid, 0)
     wall = time.time() - t
     if status != 0:

@@ -8,17 +8,14 @@ what lies in the state folder.
 """
 import glob, os, shutil, statistics, subprocess, sys
 
+from jobs import JOBS, repeat
+
 data, work = sys.argv[1:3]
 pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 exe = f"{work}/sluice-bench"
 os.makedirs(work, exist_ok=True)
 subprocess.run(["go", "build", "-tags", "sluicebench", "-o", exe, "./cmd/sluice"], cwd=root, check=True)
-
-jobs = {  # name: files, how often, pipeline
-    "B1": (f"{data}/photos_s/*.jpg", 4, "{d}/**/*.jpg | decode | resize 224x224 | encode jpeg 75 | {o}"),
-    "B3": (f"{data}/parquet/*.parquet", 12, "{d}/**/*.parquet | where score > 0.9 | select id, cat, score, text | {o}"),
-}
 
 
 def cpu(pipeline, null):
@@ -32,13 +29,10 @@ def cpu(pipeline, null):
     return use.ru_utime + use.ru_stime
 
 
-for name, (pattern, times, pipeline) in jobs.items():
+for name, times in (("B1", 4), ("B3", 12)):
+    files, pipeline = JOBS[name]
     d, o = f"{work}/{name}", f"{work}/out-{name}/"
-    shutil.rmtree(d, ignore_errors=True)
-    for i in range(times):
-        os.makedirs(f"{d}/{i:03}")
-        for f in sorted(glob.glob(pattern)):
-            os.link(f, f"{d}/{i:03}/{os.path.basename(f)}")
+    repeat(f"{data}/{files}", times, d)
     ratios = []
     for n in range(pairs):
         used = {}

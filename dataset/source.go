@@ -85,6 +85,12 @@ type LimitHint interface {
 	LimitHint(n int64) Source
 }
 
+// Holder is a Source whose readers share something for the length of a run: one snapshot of a database. The engine calls Hold before it
+// lists the first split, and release after the last reader was closed. Runs may overlap. A source that nobody holds makes do by itself.
+type Holder interface {
+	Hold(ctx context.Context) (release func() error, err error)
+}
+
 // SizeHint is a Source that knows its total size before it is listed; ok is false where it does not.
 type SizeHint interface {
 	SizeHint(ctx context.Context) (bytes, rows int64, ok bool)

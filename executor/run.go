@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,13 +73,37 @@ const maxBlockBytes = 64 << 20
 // minBlockBytes is the least block target.
 const minBlockBytes = 256 << 10
 
+// fewBlockBytes is the block target of plans that want few rows, and fewRows the largest limit that counts as such: the first block is all that
+// many of these plans ever use, and its size is what the user waits for.
+const (
+	fewBlockBytes = 1 << 20
+	fewRows       = 10_000
+)
+
 // blockTarget is the size that blocks of a plan should have under a budget.
 func blockTarget(c *Physical, budget int64) int64 {
+	if c.wantsFew() {
+		return min(fewBlockBytes, max(budget/64, minBlockBytes))
+	}
 	workers := 0
 	for _, s := range c.Stages {
 		workers += max(1, s.Sched.MaxWorkers)
 	}
 	return min(max(budget/int64(4*(len(c.Stages)+workers)), minBlockBytes), maxBlockBytes)
+}
+
+// wantsFew says that a limit of few rows takes from a source with no barrier between them.
+func (c *Physical) wantsFew() bool {
+	var streams func(s *PhysicalStage) bool // from a source
+	streams = func(s *PhysicalStage) bool {
+		return s.Source != nil || !s.Sched.Barrier && slices.ContainsFunc(s.Inputs, func(i int) bool { return streams(c.Stages[i]) })
+	}
+	return slices.ContainsFunc(c.Stages, func(s *PhysicalStage) bool {
+		return streams(s) && slices.ContainsFunc(s.Ops, func(n *dataset.Node) bool {
+			l, ok := n.Spec.(dataset.Limiter)
+			return ok && l.Limit() <= fewRows
+		})
+	})
 }
 
 func newRun(ctx context.Context, l *Local, p *dataset.Plan, c *Physical) (*run, error) {
@@ -169,6 +194,9 @@ func (r *run) run(each func(*block.Block) bool) error {
 	r.closeWorkers()
 	r.wg.Wait()
 	stopTick()
+	if e := r.releaseSources(); e != nil && cause == nil {
+		cause = e
+	}
 	if e := r.mu.machine.Err(); e != nil && cause == nil {
 		cause = fmt.Errorf("internal error in the scheduler: %w", e)
 	}

@@ -12,7 +12,7 @@ import psutil
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORKLOADS = {
     "b1s": ["daft", "ray", "pil"], "b1l": ["daft", "ray", "pil"],
-    "b3": ["duckdb", "polars", "daft", "ray"], "b4json": ["polars", "daft", "ray"], "b5sort": ["duckdb", "polars", "daft", "ray"],
+    "b3": ["duckdb", "polars", "daft", "ray"], "b4csv": ["duckdb", "polars", "daft", "ray"], "b4json": ["polars", "daft", "ray"], "b5sort": ["duckdb", "polars", "daft", "ray"],
 }
 
 
@@ -22,6 +22,7 @@ def sluice(workload, exe, data, out):
         "b1s": f"{photos} | decode | resize 224x224 | encode jpeg 75 | {out}/o.parquet",
         "b1l": f"{photos} | decode | resize 224x224 | encode jpeg 75 | {out}/o.parquet",
         "b3": f"{data}/parquet/*.parquet | where score > 0.9 | select id, cat, score, text | {out}/o.parquet",
+        "b4csv": f"{data}/data.csv | where score > 0.9 | {out}/o.parquet",
         "b4json": f"{data}/data.jsonl | where score > 0.9 | {out}/o.parquet",
         "b5sort": f"{data}/parquet/*.parquet | select id, key, score | sort key, id | {out}/o.parquet",
     }[workload]

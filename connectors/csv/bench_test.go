@@ -8,8 +8,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/sluice-data/sluice/connectors/connectortest"
@@ -57,7 +59,8 @@ func BenchmarkRead(b *testing.B) {
 		name    string
 		columns []string
 		split   int64
-	}{{"all", nil, 0}, {"one split", nil, 1 << 40}, {"two columns", []string{"id", "score"}, 0}} {
+		readers int
+	}{{"all", nil, 0, 1}, {"two readers", nil, 0, 2}, {"one split", nil, 1 << 40, 1}, {"two columns", []string{"id", "score"}, 0, 1}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(st.Size())
 			b.ReportAllocs()
@@ -75,21 +78,31 @@ func BenchmarkRead(b *testing.B) {
 					}
 				}
 				rt := &connectortest.Runtime{Bytes: 8 << 20, Rows: 1 << 17}
-				rows := 0
-				for _, split := range connectortest.Splits(b, src, dataset.Cursor{}) {
-					n, err := connectortest.Count(b.Context(), src, rt, split)
-					if err != nil {
-						b.Fatal(err)
-					}
-					rows += n
-				}
-				if rows < 300_000 || len(rt.Failures()) > 0 {
+				if rows := readAll(b, src, rt, c.readers); rows < 300_000 || len(rt.Failures()) > 0 {
 					b.Fatal(rows, rt.Failures())
 				}
 			}
 			b.ReportMetric(float64(st.Size())*float64(b.N)/1e6/(cpuSeconds(b)-start), "MB/cpu-s")
 		})
 	}
+}
+
+// readAll counts the rows of a source, whose splits so many readers share.
+func readAll(b *testing.B, src dataset.Source, rt *connectortest.Runtime, readers int) int {
+	var rows atomic.Int64
+	var g errgroup.Group
+	g.SetLimit(readers)
+	for _, split := range connectortest.Splits(b, src, dataset.Cursor{}) {
+		g.Go(func() error {
+			n, err := connectortest.Count(b.Context(), src, rt, split)
+			rows.Add(int64(n))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	return int(rows.Load())
 }
 
 // cpuSeconds is the processor time of this process: what a core does in a second, however busy the machine is.

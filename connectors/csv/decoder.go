@@ -205,6 +205,16 @@ func (d *decoder) place(f *block.File, path string, pos uint64) {
 	d.runs = append(d.runs, block.Run{File: f, First: pos, N: 1, Offsets: append(make([]uint32, 0, max(64, d.hint)), 0)})
 }
 
+// forget drops all rows since the last block, and what was counted of them.
+func (d *decoder) forget() {
+	d.undo(0)
+	if d.paths != nil {
+		d.paths.Truncate(0)
+	}
+	d.runs = nil
+	d.short, d.long, d.left = 0, 0, 0
+}
+
 // full reports whether the block should be closed.
 func (d *decoder) full() bool {
 	if d.rows >= d.maxRow {

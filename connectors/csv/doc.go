@@ -8,9 +8,10 @@
 // An empty field without quotes is null; one in quotes is empty text in columns of text and null in all others. A quote inside a field
 // without quotes is an ordinary character.
 //
-// Big local files are cut at any byte. Whether a cut lies inside quotes is found by a scan of the quotes before it, whose pieces readers
-// share and run in parallel (cuts.go); where quotes stand at places that make counting them ambiguous, one exact scan in order decides
-// (machine.go). Compressed files, UTF-16 and files that are not local are read in order, as one split.
+// Big local files are cut at any byte. Where the first record of a range starts is guessed from the text there, and made certain before a
+// row leaves the reader: most of the text before is parsed by then, and of the rest the quotes are counted (cuts.go); where quotes stand at
+// places that make counting them ambiguous, the machine that defines records runs instead (machine.go). A range that was begun at a wrong
+// place is read again. Compressed files, UTF-16 and files that are not local are read in order, as one split.
 //
 // It does not read nested columns, delimiters of several bytes, or line ends other than LF and CRLF.
 //

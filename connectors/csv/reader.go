@@ -38,6 +38,10 @@ type reader struct {
 	counted  int
 	numbered bool
 
+	info    *fileInfo // of the file being read, if it is cut
+	stretch *stretch  // what was parsed of it
+	guessed bool      // that a record starts where the stretch does is not certain
+
 	left int64 // rows still wanted; negative: all
 }
 
@@ -62,16 +66,28 @@ func newReader(ctx context.Context, s *Source, p *pinned, rt dataset.Runtime, sp
 // Next implements dataset.Reader.
 func (r *reader) Next(ctx context.Context) (*block.Block, error) {
 	for {
+		b, err := r.next(ctx)
+		if err == errMisled {
+			if err = r.restart(ctx); err == nil {
+				continue
+			}
+		}
+		return b, err
+	}
+}
+
+func (r *reader) next(ctx context.Context) (*block.Block, error) {
+	for {
 		if r.left == 0 {
 			return nil, io.EOF
 		}
 		if r.loaded == 0 || r.in.lo >= r.loaded {
 			if r.pauses() {
-				return r.take(), nil
+				return r.take()
 			}
 			err := r.more(ctx)
 			if err == io.EOF && r.dec.rows > 0 {
-				return r.take(), nil
+				return r.take()
 			}
 			if err != nil {
 				return nil, err
@@ -83,18 +99,21 @@ func (r *reader) Next(ctx context.Context) (*block.Block, error) {
 			return nil, err
 		}
 		if full {
-			return r.take(), nil
+			return r.take()
 		}
 	}
 }
 
 // take closes the block.
-func (r *reader) take() *block.Block {
+func (r *reader) take() (*block.Block, error) {
+	if err := r.settle(); err != nil {
+		return nil, err
+	}
 	if r.left > 0 {
 		r.left -= int64(r.dec.rows)
 		r.dec.maxRow = int(min(int64(r.dec.maxRow), max(r.left, 1)))
 	}
-	return r.dec.take()
+	return r.dec.take(), nil
 }
 
 // stream reports whether standard input is being read.
@@ -238,6 +257,7 @@ func (r *reader) more(ctx context.Context) error {
 		return r.finish()
 	}
 	r.countLines(r.in.lo)
+	r.passed()
 	err := r.read()
 	r.counted = r.in.lo
 	if err == errLong {
@@ -287,6 +307,9 @@ func (r *reader) tooLong(i int) *RecordError {
 
 // bad reports the record at i as a failed row.
 func (r *reader) bad(i int, e *RecordError) error {
+	if err := r.settle(); err != nil {
+		return err
+	}
 	pos := r.in.base + uint64(i)
 	e.Offset = pos
 	r.startLines(pos, i)
@@ -309,7 +332,9 @@ func (r *reader) countLines(i int) {
 
 // Close implements dataset.Reader.
 func (r *reader) Close() error {
-	r.warnRagged()
+	if !r.guessed {
+		r.warnRagged()
+	}
 	r.dec.release()
 	r.in.release()
 	if r.text == nil {
@@ -336,11 +361,15 @@ func (r *reader) warnRagged() {
 
 // finish ends a range: a file that changed meanwhile is an error.
 func (r *reader) finish() error {
+	if err := r.settle(); err != nil {
+		return err
+	}
+	r.passed()
 	r.warnRagged()
 	err := errors.Join(r.text.Check(), r.text.Close())
 	r.text = nil
-	if pos := r.in.base + uint64(r.in.lo); err == nil && pos >= r.cur.End {
-		r.src.files.of(r.cur.File).found(r.cur.End, pos)
+	if pos := r.in.base + uint64(r.in.lo); err == nil && pos >= r.cur.End && r.info != nil {
+		r.info.found(r.cur.End, pos)
 	}
 	return err
 }

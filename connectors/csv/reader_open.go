@@ -16,6 +16,7 @@ func (r *reader) open(ctx context.Context) error {
 	r.cur, r.ranges = r.ranges[0], r.ranges[1:]
 	r.from, r.offset = max(r.cur.Start, r.offset), 0
 	r.headed, r.loaded, r.lines, r.counted, r.numbered = false, 0, 0, 0, false
+	r.info, r.stretch, r.guessed = nil, nil, false
 	if r.from >= r.cur.End {
 		return nil
 	}
@@ -44,7 +45,17 @@ func (r *reader) open(ctx context.Context) error {
 	}
 	r.numbered = r.stream() || recoded // cannot be read, or not counted, a second time
 	r.in.open(in, skipped, r.cur.End)
-	return nil
+	if r.cur.End >= uint64(r.cur.File.Size) {
+		return nil
+	}
+	info, err := r.src.info(ctx, r.cur.File)
+	if errors.Is(err, errNoHeader) {
+		return nil
+	}
+	if err == nil {
+		r.info, r.stretch = info, info.cuts.add(int64(skipped), true)
+	}
+	return err
 }
 
 // openInside starts a range that is not the first of its file: what the start of the file says is looked up, and the record that the range
@@ -60,8 +71,20 @@ func (r *reader) openInside(ctx context.Context) error {
 	if *r.src.opt.Header {
 		r.from = max(r.from, info.behind)
 	}
-	before := max(r.cur.Start-1, uint64(info.cuts.start))
-	pos, known := info.first(r.cur.Start)
+	r.info = info
+	if err := r.seek(ctx, r.dec.rows == 0 && info.guessing()); err != nil {
+		return err
+	}
+	if !*r.src.opt.Header {
+		return r.use(placeNames(len(r.dec.pin.fields), fieldNames(r.dec.pin)))
+	}
+	return r.use(info.header)
+}
+
+// seek opens the range at its first record. With guess the place may be wrong; settle then says so, before anything that was read is shown.
+func (r *reader) seek(ctx context.Context, guess bool) error {
+	before := max(r.cur.Start-1, uint64(r.info.cuts.start))
+	pos, known := r.info.first(r.cur.Start)
 	if known {
 		before = pos
 	}
@@ -72,8 +95,8 @@ func (r *reader) openInside(ctx context.Context) error {
 	r.text = t
 	r.in.open(t, before, max(r.cur.End, before))
 	if before < r.cur.Start { // else a record starts there
-		s, err := r.stateAt(ctx, info, before)
-		if err != nil {
+		var s state
+		if s, r.guessed, err = r.stateAt(ctx, before, guess); err != nil {
 			return err
 		}
 		if _, err := r.in.skip(r.dec.dialect, s); err != nil {
@@ -81,23 +104,76 @@ func (r *reader) openInside(ctx context.Context) error {
 		}
 	}
 	r.counted = r.in.lo
-	if !*r.src.opt.Header {
-		return r.use(placeNames(len(r.dec.pin.fields), fieldNames(r.dec.pin)))
-	}
-	return r.use(info.header)
+	r.stretch = r.info.cuts.add(int64(r.in.base)+int64(r.in.lo), !r.guessed)
+	return nil
 }
 
-// stateAt is the state of the machine before the byte at pos.
-func (r *reader) stateAt(ctx context.Context, info *fileInfo, pos uint64) (state, error) {
+// passed tells the readers of other ranges how far the records of this one are known.
+func (r *reader) passed() {
+	if r.stretch != nil {
+		r.stretch.passed(int64(r.in.base) + int64(r.in.lo))
+	}
+}
+
+// errMisled reports that the range was begun at the wrong place.
+var errMisled = errors.New("no record starts where one was guessed")
+
+// settle makes sure that the range was begun at its first record. It must have been called before anything that was read of the range leaves
+// the reader. By then the reader of the range before is mostly done, or has little left, so that few bytes need to be looked at for it.
+func (r *reader) settle() error {
+	if !r.guessed {
+		return nil
+	}
+	right := false
+	if pos, known := r.info.first(r.cur.Start); known {
+		right = int64(pos) == r.stretch.from
+	} else {
+		s, _, err := r.stateAt(r.ctx, uint64(r.stretch.from), false)
+		if err != nil {
+			return err
+		}
+		right = s == atRecord
+	}
+	if !right {
+		return errMisled
+	}
+	r.stretch = r.info.cuts.add(r.stretch.from, true)
+	r.guessed = false
+	return nil
+}
+
+// restart reads the range again, from its first record.
+func (r *reader) restart(ctx context.Context) error {
+	r.info.mislead()
+	r.dec.forget()
+	r.guessed, r.loaded, r.lines, r.numbered = false, 0, 0, false
+	if r.text != nil {
+		if err := r.text.Close(); err != nil {
+			return err
+		}
+		r.text = nil
+	}
+	return r.seek(ctx, false)
+}
+
+// stateAt is the state of the machine before the byte at pos. guess asks for what the text behind it shows, which costs next to nothing;
+// guessed says that this is what came.
+func (r *reader) stateAt(ctx context.Context, pos uint64, guess bool) (s state, guessed bool, err error) {
 	h, err := r.src.set.FS().Open(ctx, r.cur.File)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	s, err := info.cuts.stateAt(ctx, h, r.rt.Allocator(), int64(pos))
+	c, mem := r.info.cuts, r.rt.Allocator()
+	if guess {
+		s, guessed, err = c.guess(ctx, h, mem, int64(pos))
+	}
+	if err == nil && !guessed {
+		s, err = c.stateAt(ctx, h, mem, int64(pos))
+	}
 	if err = errors.Join(err, h.Close()); err != nil {
-		return 0, fmt.Errorf("find records of %s: %w", r.cur.File.Path, err)
+		return 0, false, fmt.Errorf("find records of %s: %w", r.cur.File.Path, err)
 	}
-	return s, nil
+	return s, guessed, nil
 }
 
 // maxCount is how far into a file lines are counted again to number a broken record.

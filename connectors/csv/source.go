@@ -181,6 +181,7 @@ type fileInfo struct {
 	header header
 	behind uint64 // position behind the header
 	cuts   *cuts
+	misled bool              // a guess of where a record starts was wrong: there are no more
 	starts map[uint64]uint64 // by the start of a range, the position of its first record, as the reader of the range before found it
 }
 
@@ -200,6 +201,20 @@ func (x *fileInfo) first(start uint64) (pos uint64, ok bool) {
 	defer x.Unlock()
 	pos, ok = x.starts[start]
 	return pos, ok
+}
+
+// mislead remembers that guessing does not do for this file.
+func (x *fileInfo) mislead() {
+	x.Lock()
+	defer x.Unlock()
+	x.misled = true
+}
+
+// guessing reports whether the start of a range may be guessed.
+func (x *fileInfo) guessing() bool {
+	x.Lock()
+	defer x.Unlock()
+	return !x.misled
 }
 
 func newFileInfos() *fileInfos { return &fileInfos{} }

@@ -208,7 +208,7 @@ func TestNoticesOrder(t *testing.T) {
 	}
 }
 
-// TestWaits: throttling is waited out for as long as the store asks; giving up says how long it took.
+// TestWaits: throttling is waited out for as long as the store asks, and is told of once; giving up says how long it took.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memFile{data: noise(100)}
@@ -219,10 +219,14 @@ func TestWaits(t *testing.T) {
 			}
 			return nil
 		}
-		h := m.open(t.Context(), testConfig())
+		var said []string
+		h := m.open(dataset.WithNotices(t.Context(), func(text string) { said = append(said, text) }), testConfig())
 		begin := time.Now()
 		if _, err := h.ReadAt(make([]byte, 100), 0); err != nil {
 			t.Fatal(err)
+		}
+		if len(said) != 1 || !strings.Contains(said[0], "attempt 2 failed") || !strings.Contains(said[0], "trying again for up to") {
+			t.Errorf("said %q while it waited", said)
 		}
 		if took := time.Since(begin); took < 21*time.Second || took > 30*time.Second {
 			t.Errorf("three pauses of 7 s took %s", took)

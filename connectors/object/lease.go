@@ -145,6 +145,7 @@ func (l *lease) outlive(ctx context.Context, epoch uint64) (dead bool, err error
 		}
 		return true, nil
 	}
+	dataset.Notice(ctx, fmt.Sprintf("%s is held by another machine (%s); waiting up to %s to see whether it is alive", locked.Name, first.Owner, l.times.dead))
 	for begin := time.Now(); time.Since(begin) < l.times.dead; {
 		t := time.NewTimer(l.times.poll)
 		select {

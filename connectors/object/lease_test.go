@@ -112,12 +112,17 @@ func TestTakeover(t *testing.T) {
 		p.plant(t, 1, func(r *leaseRecord) { r.Boot = "another" })
 		begin := time.Now()
 		_, st := p.locker(t)
-		release, err := st.Lock(t.Context(), "lock", nil)
+		var said []string
+		ctx := dataset.WithNotices(t.Context(), func(text string) { said = append(said, text) })
+		release, err := st.Lock(ctx, "lock", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(begin); took < quick.dead {
 			t.Errorf("taken over after %s", took)
+		}
+		if len(said) != 1 || !strings.Contains(said[0], "waiting up to 600ms to see whether it is alive") {
+			t.Errorf("said %q while it waited", said)
 		}
 		if err := release(); err != nil {
 			t.Error(err)

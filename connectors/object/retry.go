@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/sluice-data/sluice/dataset"
 )
 
 // errStalled ends a body that gives nothing for too long.
@@ -22,7 +24,11 @@ type patience struct {
 	pauses   *backoff.ExponentialBackOff
 	since    time.Time
 	attempts int
+	told     bool // that it waits
 }
+
+// quiet is how long attempts may fail before somebody is told.
+const quiet = 3 * time.Second
 
 func newPatience(most time.Duration) *patience {
 	p := &patience{most: most, pauses: backoff.NewExponentialBackOff()}
@@ -35,7 +41,7 @@ func newPatience(most time.Duration) *patience {
 // progress is told that something arrived: the time until giving up begins anew.
 func (p *patience) progress() {
 	p.pauses.Reset()
-	p.since, p.attempts = time.Now(), 0
+	p.since, p.attempts, p.told = time.Now(), 0, false
 }
 
 // wait pauses before the next attempt, for at least as long as the store asked for. It returns the reason to give up.
@@ -44,6 +50,10 @@ func (p *patience) wait(ctx context.Context, cause error, asked time.Duration) e
 	pause := max(p.pauses.NextBackOff(), asked)
 	if spent := time.Since(p.since); spent+pause > p.most && spent > 0 && p.attempts > 1 {
 		return fmt.Errorf("given up after %d attempts in %s without progress: %w", p.attempts, spent.Round(time.Millisecond), cause)
+	}
+	if !p.told && time.Since(p.since) > quiet {
+		p.told = true
+		dataset.Notice(ctx, fmt.Sprintf("attempt %d failed: %v; trying again for up to %s", p.attempts, cause, (p.most-time.Since(p.since)).Round(time.Second)))
 	}
 	t := time.NewTimer(pause)
 	defer t.Stop()

@@ -78,3 +78,22 @@ func TestPictureShowsAndGoes(t *testing.T) {
 	d.stop()
 	d.stop()
 }
+
+// TestNotices: a thousand waits at once are one line, and a later one is another.
+func TestNotices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := scratch(t)
+		a := &app{Program: Program{Stderr: err}}
+		for range 1000 {
+			a.notice("attempt 3 failed: slow down")
+		}
+		time.Sleep(noticesApart)
+		a.notice("attempt 9 failed: slow down")
+		a.flags.quiet = true
+		time.Sleep(noticesApart)
+		a.notice("not said")
+		if got, want := content(t, err), "note: attempt 3 failed: slow down\nnote: attempt 9 failed: slow down\n"; got != want {
+			t.Errorf("said %q, want %q", got, want)
+		}
+	})
+}

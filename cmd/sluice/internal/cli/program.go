@@ -86,6 +86,7 @@ func (p Program) Main(ctx context.Context, args []string) int {
 	root.SetArgs(protectStdin(args))
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
+	ctx = dataset.WithNotices(ctx, a.notice)
 	err := guarded(func() error { return root.ExecuteContext(ctx) })
 	return a.finished(a.finish(err), err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -44,6 +45,8 @@ type watching struct {
 	shown  atomic.Pointer[display] // the display of the run, while there is one
 	events *events                 // nil unless they were asked for
 	ask    chan os.Signal          // somebody asks for the status
+	// noticed is when the last notice was said, in Unix nanoseconds; 0 before the first.
+	noticed atomic.Int64
 }
 
 // say writes whole lines to standard error, past the display if there is one.
@@ -53,6 +56,21 @@ func (a *app) say(text string) {
 		return
 	}
 	noDisplay{a.Stderr}.say(text)
+}
+
+// noticesApart is the least time between two notices: a thousand requests that a store throttles are one thing to tell.
+const noticesApart = 5 * time.Second
+
+// notice says what somebody waits for outside of the stages.
+func (a *app) notice(text string) {
+	if a.flags.quiet {
+		return
+	}
+	last, now := a.noticed.Load(), time.Now().UnixNano()
+	if last != 0 && now-last < int64(noticesApart) || !a.noticed.CompareAndSwap(last, now) {
+		return
+	}
+	a.say("note: " + printable(text) + "\n")
 }
 
 // observer looks at a run from its beginning to its end.

@@ -64,7 +64,7 @@ type Operator interface {
 	Process(ctx context.Context, port int, b *block.Block, emit Emit) error
 	// Flush emits what is held back, after the last Process and after all Async deliveries. Calls that it starts are delivered before Close.
 	Flush(ctx context.Context, emit Emit) error
-	// Close frees what the instance holds.
+	// Close frees what the instance holds. No call of Async is in flight any more, however the run ends.
 	Close() error
 }
 

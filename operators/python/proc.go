@@ -42,7 +42,10 @@ func startProc(l launch) (*proc, error) {
 }
 
 // started waits for the first message of the process and gives it the host's code before.
-func (p *proc) started(ctx context.Context) error {
+func (p *proc) started(ctx context.Context) error { return p.startedAs(ctx, &reply{}) }
+
+// startedAs is started that tells what the process says of itself.
+func (p *proc) startedAs(ctx context.Context, said *reply) error {
 	if err := p.Send(pyhost.Modules()); err != nil {
 		// It may have said why it does not listen.
 		var r reply
@@ -51,12 +54,11 @@ func (p *proc) started(ctx context.Context) error {
 		}
 		return p.Death()
 	}
-	var r reply
-	if err := p.receive(ctx, &r); err != nil {
+	if err := p.receive(ctx, said); err != nil {
 		return err
 	}
-	if r.Op != "started" {
-		return p.startFailure(&r)
+	if said.Op != "started" {
+		return p.startFailure(said)
 	}
 	return nil
 }

@@ -54,6 +54,9 @@ type roomReply struct {
 // reply is a message of the host.
 type reply struct {
 	Op string `json:"op"`
+	// started
+	Python  string `json:"python"`
+	Pyarrow string `json:"pyarrow"`
 	// failed
 	Text      string `json:"text"`
 	Class     string `json:"name"`

@@ -108,7 +108,7 @@ class Host:
 
     def on_describe(self, m):
         schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(m["schema"]))) if m.get("schema") else None
-        self.channel.send(op="described", python=sys.version.split()[0], pyarrow=pa.__version__, **describe(m["target"], m["path"], schema))
+        self.channel.send(op="described", **describe(m["target"], m["path"], schema))
 
     def on_load(self, m):
         self.schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(m["in"])))
@@ -310,7 +310,7 @@ def main():
     host = Host(Channel(sock))
     os.register_at_fork(after_in_child=lambda: (os.close(3), os.close(4)))
     threading.Thread(target=watch, args=(4,), daemon=True).start()
-    host.channel.send(op="started", pid=os.getpid())
+    host.channel.send(op="started", python=sys.version.split()[0], pyarrow=pa.__version__)
     host.serve()
 
 

@@ -27,17 +27,12 @@ func pgReceiptOf(r dataset.Receipt) (d pgReceipt, err error) {
 
 // pgPublication is a transaction on a connection of its own.
 type pgPublication struct {
-	conn  *pgconn.PgConn
-	shown string
+	conn *pgconn.PgConn
 }
 
 // commit implements publication.
 func (p *pgPublication) commit(ctx context.Context) error {
-	err := pgRun(ctx, p.conn, "COMMIT")
-	if err != nil {
-		err = fmt.Errorf("write %s: %w", p.shown, err)
-	}
-	return errors.Join(err, hangUp(p.conn))
+	return errors.Join(pgRun(ctx, p.conn, "COMMIT"), hangUp(p.conn))
 }
 
 // rollback implements publication.
@@ -51,12 +46,12 @@ func (s *pgSink) open(ctx context.Context, clear bool, parts []dataset.Receipt) 
 	}
 	c, err := s.db.connect(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", s.shown, err)
+		return nil, err
 	}
-	p := &pgPublication{c, s.shown}
+	p := &pgPublication{c}
 	any, err := s.fill(ctx, c, store, clear, parts)
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", s.shown, errors.Join(err, p.rollback()))
+		return nil, errors.Join(err, p.rollback())
 	}
 	if !any {
 		return nil, p.rollback()

@@ -20,6 +20,9 @@ var sqliteExtensions = []string{"sqlite", "sqlite3", "db"}
 
 // Register adds the sources and the sinks to a registry.
 func Register(reg *dataset.Registry) error {
+	for _, scheme := range []string{postgresScheme, "postgresql", sqliteScheme} {
+		file.RegisterState(scheme, stateOf)
+	}
 	err := reg.AddSinks(
 		dataset.SinkDef{Name: postgresScheme, Doc: "Tables of PostgreSQL", Help: postgresSinkHelp, Zero: func() any { return &SinkOptions{} }, Open: openPostgresSink},
 		dataset.SinkDef{Name: "postgresql", Doc: "The same as postgres", Help: postgresSinkHelp, Zero: func() any { return &SinkOptions{} }, Open: openPostgresSink},
@@ -124,4 +127,22 @@ func openSQLiteSink(path string, params any) (dataset.Sink, error) {
 		return nil, err
 	}
 	return newSQLiteSink(a, opt)
+}
+
+// stateOf is file.StateOf for tables.
+func stateOf(ctx context.Context, path string) (store dataset.Storage, result string, ok bool, err error) {
+	open := openPostgresSink
+	if strings.HasPrefix(path, sqliteScheme+":") {
+		open = openSQLiteSink
+	}
+	sink, err := open(path, &SinkOptions{Mode: modeInsert})
+	if err != nil {
+		return nil, "", false, err
+	}
+	target := sink.(dataset.Target) //nolint // both are
+	if store, err = target.State(ctx); err != nil {
+		return nil, "", false, err
+	}
+	names, err := store.List(ctx, "")
+	return store, target.Locator(), len(names) > 0, err
 }

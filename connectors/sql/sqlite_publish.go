@@ -40,15 +40,14 @@ func (c *sqliteConn) published(ctx context.Context, table string) (map[string]bo
 
 // sqlitePublication is a transaction on a connection of its own.
 type sqlitePublication struct {
-	conn  *sqliteConn
-	shown string
+	conn *sqliteConn
 }
 
 // commit implements publication.
 func (p *sqlitePublication) commit(ctx context.Context) error {
 	err := p.conn.exec(ctx, "COMMIT")
 	if err != nil {
-		err = fmt.Errorf("write %s: %w", p.shown, errors.Join(err, p.conn.exec(context.WithoutCancel(ctx), "ROLLBACK")))
+		err = errors.Join(err, p.conn.exec(context.WithoutCancel(ctx), "ROLLBACK"))
 	}
 	return errors.Join(err, p.conn.close())
 }
@@ -66,16 +65,16 @@ func (s *sqliteSink) open(ctx context.Context, clear bool, parts []dataset.Recei
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", s.shown, errors.Join(sqliteError(err), db.Close()))
+		return nil, errors.Join(sqliteError(err), db.Close())
 	}
 	c := &sqliteConn{db: db, conn: conn}
 	if err := c.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return nil, fmt.Errorf("write %s: %w", s.shown, errors.Join(err, c.close()))
+		return nil, errors.Join(err, c.close())
 	}
-	p := &sqlitePublication{c, s.shown}
+	p := &sqlitePublication{c}
 	any, err := s.fill(ctx, c, clear, parts)
 	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", s.shown, errors.Join(err, p.rollback()))
+		return nil, errors.Join(err, p.rollback())
 	}
 	if !any {
 		return nil, p.rollback()

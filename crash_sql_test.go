@@ -134,7 +134,7 @@ func crashSQL(t *testing.T, in string, open func(t *testing.T) crashDatabase) {
 // crashSQLRead kills runs that read a table, whose rows are named by their key.
 func crashSQLRead(t *testing.T, in string, db crashDatabase) {
 	runSQL(t, "", in+"/*.jsonl | drop tags | "+db.url+"t key=n")
-	for _, point := range []string{"generation committed", "finish decided"} {
+	for _, point := range []string{"generation committed", "parts durable"} {
 		out := t.TempDir() + "/out/"
 		job := "'" + db.url + "t' by=n split=16KiB | " + out + " to=jsonl"
 		for !runSQL(t, point, job) {

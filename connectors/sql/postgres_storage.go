@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -114,6 +116,9 @@ func (s *pgStorage) Replace(ctx context.Context, name string, data []byte) error
 	return err
 }
 
+// stageFolder is under which staging tables show in the state, so that whoever cleans up behind a killed run finds them.
+const stageFolder = "/stage/"
+
 // List implements dataset.Storage.
 func (s *pgStorage) List(ctx context.Context, prefix string) (names []string, err error) {
 	if prefix != "" {
@@ -127,11 +132,28 @@ func (s *pgStorage) List(ctx context.Context, prefix string) (names []string, er
 	for _, row := range out.Rows {
 		names = append(names, string(row[0]))
 	}
+	out, err = s.do(ctx, "SELECT tablename::text FROM pg_tables WHERE schemaname = $1::text AND starts_with(tablename::text, $2::text)",
+		[]byte(s.at.schema), []byte(s.at.stages()))
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range out.Rows {
+		table := string(row[0])
+		run, _, _ := strings.Cut(strings.TrimPrefix(table, s.at.stages()), "_")
+		if name := run + stageFolder + table; strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
 	return names, nil
 }
 
 // Remove implements dataset.Storage.
 func (s *pgStorage) Remove(ctx context.Context, name string) error {
+	if _, table, ok := strings.Cut(name, stageFolder); ok && strings.HasPrefix(table, "_sluice_") {
+		_, err := s.do(ctx, "DROP TABLE IF EXISTS "+s.at.beside(table))
+		return err
+	}
 	_, err := s.do(ctx, "DELETE FROM "+s.table()+" WHERE target = $1::text AND name = $2::text", []byte(s.at.name), []byte(name))
 	return err
 }

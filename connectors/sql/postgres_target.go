@@ -40,10 +40,13 @@ func (p pgPlace) table() string { return quote(p.schema) + "." + quote(p.name) }
 
 func (p pgPlace) beside(name string) string { return quote(p.schema) + "." + quote(name) }
 
-// stagePrefix begins the names of the staging tables of a run.
-func (p pgPlace) stagePrefix(run string) string {
-	return fmt.Sprintf("_sluice_%08x_%s_", crc32.ChecksumIEEE([]byte(p.name)), run)
+// stages begins the names of all staging tables of the table.
+func (p pgPlace) stages() string {
+	return fmt.Sprintf("_sluice_%08x_", crc32.ChecksumIEEE([]byte(p.name)))
 }
+
+// stagePrefix begins the names of the staging tables of a run.
+func (p pgPlace) stagePrefix(run string) string { return p.stages() + run + "_" }
 
 func newPgSink(a address, opt SinkOptions) (*pgSink, error) {
 	db, err := newPostgres(a.conn)

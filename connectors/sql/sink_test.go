@@ -244,6 +244,28 @@ func TestSinkRefuses(t *testing.T) {
 	})
 }
 
+// TestCleaning: staged parts show in the state and can be removed there.
+func TestCleaning(t *testing.T) {
+	places(t, func(t *testing.T, p place) {
+		ctx := t.Context()
+		s := p.open(t, SinkOptions{Table: "t"})
+		r := stagePart(t, s, 0, "run1", pairs([]int64{1}, "a"))
+		store, err := s.State(ctx)
+		noError(t, err)
+		names, err := store.List(ctx, "run1")
+		if err != nil || len(names) != 1 || !strings.HasPrefix(names[0], "run1/stage/") {
+			t.Fatal(names, err)
+		}
+		if others, err := store.List(ctx, "run2"); err != nil || len(others) > 0 {
+			t.Fatal(others, err)
+		}
+		noError(t, store.Remove(ctx, names[0]))
+		if missing, err := s.Restage(ctx, "run1", []dataset.Receipt{r}); err != nil || len(missing) != 1 {
+			t.Fatal(missing, err)
+		}
+	})
+}
+
 // TestStorage checks what dataset.Storage promises.
 func TestStorage(t *testing.T) {
 	places(t, func(t *testing.T, p place) {

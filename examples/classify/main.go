@@ -37,6 +37,17 @@ type photo struct {
 	Thumbnail   template.URL
 }
 
+// Unsure says that the label is a guess.
+func (p photo) Unsure() bool { return p.Percent < 10 }
+
+// Title is what to write below the photo.
+func (p photo) Title() string {
+	if p.Unsure() {
+		return "perhaps " + p.Label
+	}
+	return p.Label
+}
+
 func run(ctx context.Context, w io.Writer, in, html string) error {
 	s, err := sluice.Open(ctx, sluice.WithOnError(sluice.Skip), sluice.WithOrdered())
 	if err != nil {
@@ -55,8 +66,14 @@ func run(ctx context.Context, w io.Writer, in, html string) error {
 		}
 		p := photo{Name: path.Base(r["path"].(string)), Label: r["label"].(string), Percent: int(100*r["score"].(float32) + 0.5)}
 		p.Thumbnail = template.URL("data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(r["image"].([]byte))) //nolint:gosec // a picture made here
-		fmt.Fprintf(w, "%-24s %3d %% %-10s %s\n", p.Name, p.Percent, strings.Repeat("▇", p.Percent/10), p.Label)
+		fmt.Fprintf(w, "%-24s %3d %% %-10s %s\n", p.Name, p.Percent, strings.Repeat("▇", p.Percent/10), p.Title())
 		photos = append(photos, p)
+	}
+	rep, _ := rows.Stats()
+	for _, f := range rep.Failures {
+		for _, e := range f.Examples {
+			fmt.Fprintf(w, "left out: %s: %s\n", e.Where, e.Cause)
+		}
 	}
 	if html == "" {
 		return nil
@@ -81,9 +98,11 @@ figure { margin: 0; background: #20242c; border-radius: 8px; overflow: hidden }
 img { display: block; width: 100%; height: 168px; object-fit: cover }
 figcaption { padding: .6rem .8rem }
 b { display: block } small { color: #9aa4b2 }
-meter { width: 100%; height: 6px }
+.unsure { color: #9aa4b2; font-weight: normal }
+.bar { height: 5px; margin: .3rem 0; background: #343a45; border-radius: 3px }
+.bar i { display: block; height: 100%; background: #5fb56b; border-radius: 3px }
 </style></head><body><h1>{{len .}} photos</h1><main>
-{{range .}}<figure><img src="{{.Thumbnail}}" alt="{{.Label}}"><figcaption><b>{{.Label}}</b><meter max="100" value="{{.Percent}}"></meter>
+{{range .}}<figure><img src="{{.Thumbnail}}" alt="{{.Label}}"><figcaption><b{{if .Unsure}} class="unsure"{{end}}>{{.Title}}</b><div class="bar"><i style="width: {{.Percent}}%"></i></div>
 <small>{{.Percent}} % &middot; {{.Name}}</small></figcaption></figure>
 {{end}}</main></body></html>
 `))

@@ -27,7 +27,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"cat.jpg", " cat\n", "coffee.jpg", "espresso"} {
+	for _, want := range []string{"cat.jpg", " cat\n", "coffee.jpg", "espresso", "perhaps ", "left out: testdata/photos/broken/not-an-image.jpg"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}

@@ -39,7 +39,10 @@ func run(ctx context.Context, w io.Writer, folder string) error {
 		if err != nil {
 			return err
 		}
-		kind := r["kind"].(string)
+		kind, sure := r["kind"].(string)
+		if !sure { // null: too little to look at, or like nothing the model knows
+			kind = "(no idea)"
+		}
 		count[kind]++
 		if name := path.Base(r["path"].(string)); example[kind] == "" || name < example[kind] {
 			example[kind] = name

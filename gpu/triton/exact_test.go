@@ -180,7 +180,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestRepository(t *testing.T) {
-	s, err := Dial(shared(t).host(), gpu.Options{})
+	s, err := Dial(shared(t).Host(), gpu.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func (a *account) Refund(n int64) { a.n.Add(-n) }
 
 func TestRestartedServer(t *testing.T) {
 	p := start(t)
-	defer func() { p.kill() }()
+	defer func() { p.Kill() }()
 	m := openModel(t, p, "ident_FP32", gpu.Options{Shared: true})
 	ask := func() error {
 		in := floats(t, m, 2, 20000)
@@ -136,14 +136,14 @@ func TestRestartedServer(t *testing.T) {
 	if err := ask(); err != nil {
 		t.Fatal(err)
 	}
-	p.kill()
+	p.Kill()
 	if err := ask(); classOf(err) != transient {
 		t.Fatalf("a dead server: %v", err)
 	}
 	if err := m.Healthy(t.Context()); classOf(err) != transient {
 		t.Errorf("a dead server is healthy: %v", err)
 	}
-	p = start(t, "--port", strconv.Itoa(p.port))
+	p = start(t, "--port", strconv.Itoa(p.Port))
 	deadline := time.Now().Add(20 * time.Second)
 	for m.Healthy(t.Context()) != nil && time.Now().Before(deadline) {
 	}
@@ -158,7 +158,7 @@ func TestRestartedServer(t *testing.T) {
 // TestKilledInFlight kills the server under requests: their slots must not come back before it is known to be gone.
 func TestKilledInFlight(t *testing.T) {
 	p := start(t)
-	defer func() { p.kill() }()
+	defer func() { p.Kill() }()
 	m := openModel(t, p, "ident_FP32", gpu.Options{Shared: true})
 	dir := t.TempDir()
 	started := filepath.Join(dir, "started")
@@ -170,7 +170,7 @@ func TestKilledInFlight(t *testing.T) {
 		failed <- err
 	}()
 	await(t, started)
-	p.kill()
+	p.Kill()
 	if err := <-failed; classOf(err) != transient {
 		t.Errorf("killed in flight: %v", err)
 	}

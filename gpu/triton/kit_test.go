@@ -1,12 +1,10 @@
 package triton
 
 import (
-	"bufio"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,25 +14,12 @@ import (
 	"github.com/sluice-data/sluice/connectors/connectortest"
 	"github.com/sluice-data/sluice/dataset/store"
 	"github.com/sluice-data/sluice/gpu"
+	"github.com/sluice-data/sluice/gpu/gputest"
 )
-
-// process is a running conformance server.
-type process struct {
-	cmd  *exec.Cmd
-	port int
-}
-
-func (p *process) host() string { return "127.0.0.1:" + strconv.Itoa(p.port) }
-
-// kill ends the server as kill -9 does.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
-}
 
 var servers struct {
 	sync.Mutex
-	byArgs map[string]*process
+	byArgs map[string]*gputest.Server
 }
 
 // python finds the interpreter, or ends the test.
@@ -48,30 +33,13 @@ func python(t *testing.T) string {
 }
 
 // start runs a server of its own.
-func start(t *testing.T, args ...string) *process {
+func start(t *testing.T, args ...string) *gputest.Server {
 	t.Helper()
-	cmd := exec.Command(python(t), append([]string{filepath.Join("testdata", "server.py")}, args...)...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("start server: %v", err)
-	}
-	port, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &process{cmd, port}
+	return gputest.Serve(t, python(t), args...)
 }
 
 // shared gives a server that all tests with these arguments use; nobody kills it.
-func shared(t *testing.T, args ...string) *process {
+func shared(t *testing.T, args ...string) *gputest.Server {
 	t.Helper()
 	servers.Lock()
 	defer servers.Unlock()
@@ -81,7 +49,7 @@ func shared(t *testing.T, args ...string) *process {
 	}
 	p := start(t, args...)
 	if servers.byArgs == nil {
-		servers.byArgs = map[string]*process{}
+		servers.byArgs = map[string]*gputest.Server{}
 	}
 	servers.byArgs[key] = p
 	return p
@@ -90,7 +58,7 @@ func shared(t *testing.T, args ...string) *process {
 func TestMain(m *testing.M) {
 	rc := m.Run()
 	for _, p := range servers.byArgs {
-		p.kill()
+		p.Kill()
 	}
 	if left := leftovers(); rc == 0 && left != "" {
 		fmt.Println("shared memory is left:", left)
@@ -111,14 +79,14 @@ func leftovers() string {
 }
 
 // openModel opens a model of a server and closes it when the test ends.
-func openModel(t *testing.T, p *process, model string, opts gpu.Options) *Model {
+func openModel(t *testing.T, p *gputest.Server, model string, opts gpu.Options) *Model {
 	t.Helper()
 	return openLimited(t, p, model, opts, messageLimit)
 }
 
-func openLimited(t *testing.T, p *process, model string, opts gpu.Options, limit int) *Model {
+func openLimited(t *testing.T, p *gputest.Server, model string, opts gpu.Options, limit int) *Model {
 	t.Helper()
-	m, err := open("grpc://"+p.host()+"/"+model, opts, limit)
+	m, err := open("grpc://"+p.Host()+"/"+model, opts, limit)
 	if err != nil {
 		t.Fatal(err)
 	}

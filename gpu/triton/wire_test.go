@@ -111,7 +111,7 @@ func newStall(t *testing.T, to string, after int64) *stall {
 // TestSlowReader sends a large request to a server that stops reading in the middle: the caller gets away at its deadline, and a patient one gets its
 // answer when the server reads on.
 func TestSlowReader(t *testing.T) {
-	s := newStall(t, shared(t).host(), 1<<20)
+	s := newStall(t, shared(t).Host(), 1<<20)
 	m, err := open("triton://"+s.listener.Addr().String()+"/ident_FP32", gpu.Options{}, messageLimit)
 	if err != nil {
 		t.Fatal(err)

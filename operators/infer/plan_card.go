@@ -155,7 +155,7 @@ func cardFeature(c *card.Card, in *card.Input, given map[string]string) (prep.Fe
 		return &prep.Text{Column: column, IDs: in.Tensor, Mask: in.Text.Mask, Types: in.Text.Types, Tokenizer: load, MaxTokens: in.Text.MaxTokens}, nil
 	case in.Bytes != nil:
 		b := in.Bytes
-		return &prep.Window{Tensor: in.Tensor, Column: column, Head: b.Head, Tail: b.Tail, Pad: b.Pad, Block: b.Block}, nil
+		return &prep.Window{Tensor: in.Tensor, Column: column, Head: b.Head, Tail: b.Tail, Pad: b.Pad, Block: b.Block, Least: b.Least}, nil
 	case in.Audio != nil:
 		a := in.Audio
 		return &prep.Audio{Tensor: in.Tensor, Column: column, Rate: a.Rate, Window: a.Window, Context: a.Context}, nil

@@ -1,9 +1,13 @@
 package tritontest
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -71,6 +75,19 @@ var (
         time.sleep(0.3)
         return [answer(pb_utils.get_input_tensor_by_name(r, "x").as_numpy()) for r in requests]
 `, Extra: "dynamic_batching{default_queue_policy{max_queue_size:4 timeout_action:REJECT default_timeout_microseconds:30000000 allow_timeout_override:true}}"}
+	// Logged gives back what it gets after 4 ms, and adds each first number of a row to the file that Rows reads, before it answers.
+	Logged = Model{Name: "logged", Type: "TYPE_FP32", Batch: 64, Source: `    def initialize(self, args):
+        self.log = open(os.path.join(args["model_repository"], "rows"), "ab", buffering=0)
+
+    def execute(self, requests):
+        out = []
+        for r in requests:
+            x = pb_utils.get_input_tensor_by_name(r, "x").as_numpy()
+            time.sleep(0.004)
+            self.log.write(b"".join(b"%d\n" % v for v in x[:, 0]))
+            out.append(answer(x))
+        return out
+`}
 	// Countdown is decoupled: it answers n with n responses.
 	Countdown = Model{Name: "countdown", Type: "TYPE_INT32", Extra: "model_transaction_policy{decoupled:true}", Source: `    def execute(self, requests):
         for r in requests:
@@ -104,6 +121,24 @@ func Repository(tb testing.TB, models ...Model) string {
 		write(tb, filepath.Join(dir, "model.py"), header+source)
 	}
 	return root
+}
+
+// Rows returns the rows that a server on the repository has worked on in its model Logged, by their first numbers, those of its former lives included.
+func Rows(tb testing.TB, repository string) []int {
+	tb.Helper()
+	raw, err := os.ReadFile(filepath.Join(repository, Logged.Name, "rows"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		tb.Fatal(err)
+	}
+	var rows []int
+	for line := range bytes.Lines(raw) {
+		n, err := strconv.Atoi(strings.TrimSpace(string(line)))
+		if err != nil {
+			tb.Fatalf("read rows of %s: %v", repository, err)
+		}
+		rows = append(rows, n)
+	}
+	return rows
 }
 
 // MLServerModels writes an identity model "ident" and one that makes capitals, "upper", for MLServer.

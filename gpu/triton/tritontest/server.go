@@ -180,6 +180,7 @@ func (s *Server) waitReady() error {
 
 // Stop ends the server, and whatever it started.
 func (s *Server) Stop() {
+	s.Continue() // a paused one would not hear the other
 	s.signal(syscall.SIGTERM)
 	select {
 	case <-s.done:
@@ -196,6 +197,13 @@ func (s *Server) Kill() {
 
 // signal reaches the whole process group: Triton's models are processes of their own.
 func (s *Server) signal(sig syscall.Signal) { _ = syscall.Kill(-s.cmd.Process.Pid, sig) }
+
+// Pause stops the server where it is: it keeps its connections and answers nothing, until Continue. The processes of Triton's models run on: a server whose
+// locks they share aborts when they were stopped too.
+func (s *Server) Pause() { _ = syscall.Kill(s.cmd.Process.Pid, syscall.SIGSTOP) }
+
+// Continue ends what Pause began.
+func (s *Server) Continue() { _ = syscall.Kill(s.cmd.Process.Pid, syscall.SIGCONT) }
 
 // Log returns the end of what the server printed.
 func (s *Server) Log() string { return s.log.tail() }

@@ -76,6 +76,7 @@ type Bytes struct {
 	Tail  int `yaml:"tail"`
 	Pad   int `yaml:"pad"`
 	Block int `yaml:"block"`
+	Least int `yaml:"least"` // files with less to look at have null answers
 }
 
 // Audio makes windows of a WAV file.
@@ -258,8 +259,8 @@ func (in *Input) validate() error {
 	case in.Text != nil && (in.Text.Tokenizer == "" || in.Text.MaxTokens < 0 || in.Tensor == ""):
 		return errors.New("text needs a tensor, a tokenizer and a max_tokens that is not negative")
 	case in.Bytes != nil:
-		if b := in.Bytes; b.Head < 0 || b.Tail < 0 || b.Head+b.Tail == 0 || b.Head+b.Tail > 1<<24 || b.Block < 0 {
-			return fmt.Errorf("head %d, tail %d and block %d must be sizes, head and tail not both 0", b.Head, b.Tail, b.Block)
+		if b := in.Bytes; b.Head < 0 || b.Tail < 0 || b.Head+b.Tail == 0 || b.Head+b.Tail > 1<<24 || b.Block < 0 || b.Least < 0 {
+			return fmt.Errorf("head %d, tail %d, block %d and least %d must be sizes, head and tail not both 0", b.Head, b.Tail, b.Block, b.Least)
 		}
 	case in.Audio != nil:
 		if a := in.Audio; a.Rate < 1 || a.Window < 1 || a.Context < 0 || a.Window+a.Context > 1<<24 {

@@ -41,6 +41,7 @@ func TestParseRefuses(t *testing.T) {
 		{strings.Replace(good, "values: {}", "score: {apply: tanh}", 1), `output 1: apply "tanh" is neither softmax nor sigmoid`},
 		{strings.Replace(good, "values: {}", "values: {type: FP32}", 1), "output 1: values need both type and shape, or neither"},
 		{strings.Replace(good, "raw: true", "image: {layout: chwn}", 1), `input 1: layout "chwn" is neither nchw nor nhwc`},
+		{strings.Replace(good, "raw: true", "bytes: {head: 8, least: -1}", 1), "input 1: head 8, tail 0, block 0 and least -1 must be sizes"},
 		{good + "default: [z]\n", `there is no output "z", which default or embedding names`},
 		{strings.Repeat("#", 1<<20+1), "it has 1048577 bytes, above the limit of 1048576"},
 	} {

@@ -16,6 +16,7 @@ type Window struct {
 	Head, Tail     int
 	Pad            int // what stands where the file is too short
 	Block          int // so many bytes at each end are looked at; white space at the ends is left out of them. 0: as they are
+	Least          int // a file with fewer bytes to look at has null answers
 }
 
 // Columns implements Feature.
@@ -66,7 +67,15 @@ type windowBound struct {
 func (b *windowBound) Tensors() []string { return []string{b.in.Name} }
 
 // Null implements Bound.
-func (b *windowBound) Null(r Row) bool { return r.Block.Column(b.at).IsNull(r.Index) }
+func (b *windowBound) Null(r Row) bool {
+	if c := r.Block.Column(b.at); c.IsNull(r.Index) {
+		return true
+	} else if b.Least > 0 {
+		head, _ := b.ends(bytesOf(storage(c), r.Index))
+		return len(head) < b.Least
+	}
+	return false
+}
 
 // Measure implements Bound.
 func (b *windowBound) Measure(Row) (Size, error) {
@@ -86,14 +95,18 @@ func (l *windowLoader) Begin(rows []Row) ([]gpu.Tensor, error) {
 // space is what Python's bytes.strip takes off.
 const space = " \t\n\r\v\f"
 
+// ends are what is looked at of a file.
+func (w *Window) ends(file []byte) (head, tail []byte) {
+	if w.Block == 0 {
+		return file, file
+	}
+	n := min(w.Block, len(file))
+	return bytes.TrimLeft(file[:n], space), bytes.TrimRight(file[len(file)-n:], space)
+}
+
 // Fill implements Loader.
 func (l *windowLoader) Fill(slot int, r Row, t []gpu.Tensor) error {
-	file := bytesOf(storage(r.Block.Column(l.at)), r.Index)
-	head, tail := file, file
-	if l.Block > 0 {
-		n := min(l.Block, len(file))
-		head, tail = bytes.TrimLeft(file[:n], space), bytes.TrimRight(file[len(file)-n:], space)
-	}
+	head, tail := l.ends(bytesOf(storage(r.Block.Column(l.at)), r.Index))
 	head, tail = head[:min(l.Head, len(head))], tail[max(0, len(tail)-l.Tail):]
 	dst := slotBytes(&t[0], slot, (l.Head+l.Tail)*t[0].Type.Size())
 	return each(l.Head+l.Tail, func(i int) error {

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,13 +16,19 @@ type bpe struct {
 	letters [256]string
 }
 
-func newBPE(f *modelFile) *bpe {
+func newBPE(f *modelFile) (*bpe, error) {
+	for name, has := range map[string]bool{"dropout": f.Dropout != 0, "continuing_subword_prefix": f.Prefix != "", "end_of_word_suffix": f.Suffix != "",
+		"byte_fallback": f.ByteFallback, "ignore_merges": f.IgnoreMerges} {
+		if has {
+			return nil, fmt.Errorf("its BPE has %s, which is not supported: byte-level BPE is", name)
+		}
+	}
 	b := &bpe{vocab: f.Vocab, rank: make(map[merge]int, len(f.Merges)), letters: byteLetters()}
 	for i, m := range f.Merges {
 		b.rank[m] = i
 	}
 	b.unknown, b.known = f.Vocab[f.Unknown]
-	return b
+	return b, nil
 }
 
 // byteLetters is the letter that stands for each byte in the vocabularies of byte-level models: printable ones for themselves.

@@ -82,6 +82,12 @@ type modelFile struct {
 	Prefix   string           `json:"continuing_subword_prefix"`
 	MaxChars int              `json:"max_input_chars_per_word"`
 	Merges   []merge          `json:"merges"`
+
+	// What other kinds of BPE have.
+	Dropout      float64 `json:"dropout"`
+	Suffix       string  `json:"end_of_word_suffix"`
+	ByteFallback bool    `json:"byte_fallback"`
+	IgnoreMerges bool    `json:"ignore_merges"`
 }
 
 // merge is a pair of tokens; old files write it as one text with a blank.
@@ -133,7 +139,15 @@ type processorFile struct {
 func Parse(data []byte) (*Tokenizer, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
+		// The vocabulary of another kind of model may have another form: the kind is what is to be told.
+		var k struct{ Model kind }
+		if json.Unmarshal(data, &k) == nil && !supported(k.Model.Type) {
+			return nil, unsupported(k.Model.Type)
+		}
 		return nil, err
+	}
+	if !supported(f.Model.Type) {
+		return nil, unsupported(f.Model.Type)
 	}
 	t := &Tokenizer{}
 	if f.Truncation != nil {

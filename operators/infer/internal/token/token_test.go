@@ -70,7 +70,13 @@ func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{`, "unexpected end of JSON input"},
 		{`{}`, "its model has no vocabulary"},
-		{`{"model":{"type":"Unigram","vocab":{"a":1}}}`, `its model is "Unigram"; WordPiece and BPE are supported`},
+		{`{"model":{"type":"Unigram","vocab":{"a":1}}}`, `its model is "Unigram", which is not supported: WordPiece and byte-level BPE are`},
+		{`{"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["a",-1.5]]}}`, `its model is "Unigram", which is not supported: WordPiece and byte-level BPE are`},
+		{`{"model":{"type":"WordLevel","vocab":{"a":1}}}`, `its model is "WordLevel", which is not supported`},
+		{`{"model":{"type":"BPE","vocab":{"a":1},"byte_fallback":true},"pre_tokenizer":{"type":"ByteLevel"}}`, "its BPE has byte_fallback, which is not supported"},
+		{`{"model":{"type":"BPE","vocab":{"a":1},"end_of_word_suffix":"</w>"},"pre_tokenizer":{"type":"ByteLevel"}}`, "its BPE has end_of_word_suffix, which is not supported"},
+		{`{"model":{"type":"BPE","vocab":{"a":1}},"pre_tokenizer":{"type":"Whitespace"}}`, "BPE without the ByteLevel pre-tokenizer is not supported"},
+		{`{"model":{"type":"WordPiece","vocab":{"a":1},"unk_token":"a"},"pre_tokenizer":{"type":"ByteLevel"}}`, `pre-tokenizer "ByteLevel" is not supported`},
 		{`{"model":{"type":"WordPiece","vocab":{"a":1},"unk_token":"?"}}`, `its vocabulary lacks the unknown token "?"`},
 		{`{"model":{"type":"BPE","vocab":{"a":1}}}`, "BPE without the ByteLevel pre-tokenizer is not supported"},
 		{`{"normalizer":{"type":"NFKC"},"model":{"type":"WordPiece","vocab":{"a":1},"unk_token":"a"}}`, `normalizer "NFKC" is not supported`},
@@ -80,6 +86,21 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		if _, err := Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error is %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+// TestWordsAndMarks compares with what the library's Whitespace pre-tokenizer gives.
+func TestWordsAndMarks(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                          nil,
+		" \t":                       nil,
+		"Hello, world!! (a_b-c)":    {"Hello", ",", "world", "!!", "(", "a_b", "-", "c", ")"},
+		"naïve caf\u0065\u0301 3½€": {"naïve", "caf\u0065\u0301", "3", "½€"},
+		"数据 引擎。":                    {"数据", "引擎", "。"},
+	} {
+		if got := wordsAndMarks(text); !slices.Equal(got, want) {
+			t.Errorf("%q is divided into %q, want %q", text, got, want)
 		}
 	}
 }

@@ -29,9 +29,15 @@ func (f *modelFile) build() (model, error) {
 		}
 		return w, nil
 	case "BPE":
-		return newBPE(f), nil
+		return newBPE(f)
 	}
-	return nil, fmt.Errorf("its model is %q; WordPiece and BPE are supported", f.Type)
+	return nil, unsupported(f.Type)
+}
+
+func supported(model string) bool { return model == "" || model == "WordPiece" || model == "BPE" }
+
+func unsupported(model string) error {
+	return fmt.Errorf("its model is %q, which is not supported: WordPiece and byte-level BPE are", model)
 }
 
 // wordPiece takes the longest token that a word begins with, and goes on with the rest.
@@ -146,19 +152,54 @@ func chinese(r rune) bool {
 }
 
 func (k *kind) build(model string) (func(string) []string, error) {
+	byteLevel := k != nil && k.Type == "ByteLevel" && (k.UseRegex == nil || *k.UseRegex)
 	switch {
-	case k == nil && model != "BPE":
-		return func(s string) []string { return []string{s} }, nil
-	case k != nil && k.Type == "BertPreTokenizer":
-		return bertWords, nil
-	case k != nil && k.Type == "Whitespace" || k != nil && k.Type == "WhitespaceSplit":
-		return strings.Fields, nil
-	case k != nil && k.Type == "ByteLevel" && (k.UseRegex == nil || *k.UseRegex):
+	case model == "BPE" && byteLevel:
 		return func(s string) []string { return byteLevelWords(s, k.AddPrefixSpace) }, nil
-	case k == nil:
+	case model == "BPE":
 		return nil, errors.New("BPE without the ByteLevel pre-tokenizer is not supported")
+	case k == nil:
+		return func(s string) []string { return []string{s} }, nil
+	case k.Type == "BertPreTokenizer":
+		return bertWords, nil
+	case k.Type == "WhitespaceSplit":
+		return strings.Fields, nil
+	case k.Type == "Whitespace":
+		return wordsAndMarks, nil
 	}
 	return nil, fmt.Errorf("pre-tokenizer %q is not supported", k.Type)
+}
+
+// wordsAndMarks divides as the expression \w+|[^\w\s]+ does.
+func wordsAndMarks(s string) []string {
+	var out []string
+	for s != "" {
+		r, _ := utf8.DecodeRuneInString(s)
+		class := wordClass(r)
+		n := run(s, func(r rune) bool { return wordClass(r) == class })
+		if class != blankClass {
+			out = append(out, s[:n])
+		}
+		s = s[n:]
+	}
+	return out
+}
+
+const (
+	markClass = iota
+	letterClass
+	blankClass
+)
+
+// wordClass tells letters, in the sense of regular expressions on Unicode, from blanks and from what is neither.
+func wordClass(r rune) int {
+	switch {
+	case unicode.IsSpace(r):
+		return blankClass
+	case unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic, unicode.Join_Control):
+		return letterClass
+	}
+	return markClass
 }
 
 // bertWords divides at blanks and around punctuation.

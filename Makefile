@@ -65,6 +65,9 @@ test-objects: gateway ## object stores against a real S3 server with injected fa
 	$(GO) test -tags objects -timeout 20m ./connectors/object/...
 	$(GO) test -tags objects -run Objects -timeout 30m . ./executor/commit ./cmd/sluice
 
+test-sql: need-test .venv ## SQL sources and sinks against a real PostgreSQL server (finds or installs one), with kills and lost connections
+	SLUICE_POSTGRES=$$(sh hack/postgres.sh) SLUICE_REQUIRE_POSTGRES=1 SLUICE_REQUIRE_PYTHON=1 SLUICE_PYTHON=$(CURDIR)/$(PY) $(GO) test -timeout 20m ./connectors/sql/...
+
 bench-overhead: need-go ## what keeping runs resumable costs on B1 and B3 (DATA=folder of benchmarks/peers/gen.py)
 	python3 benchmarks/overhead.py $(DATA) $(or $(WORK),/tmp/sluice-overhead)
 
@@ -114,4 +117,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test gateway bench-overhead bench-watching build deps demo models test race debug-test test-mutations test-chaos test-objects test-browser test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test gateway bench-overhead bench-watching build deps demo models test race debug-test test-mutations test-chaos test-objects test-sql test-browser test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean

@@ -64,7 +64,7 @@ type Operator interface {
 	Process(ctx context.Context, port int, b *block.Block, emit Emit) error
 	// Flush emits what is held back, after the last Process and after all Async deliveries. Calls that it starts are delivered before Close.
 	Flush(ctx context.Context, emit Emit) error
-	// Close frees what the instance holds.
+	// Close frees what the instance holds. No call of Async is in flight any more, however the run ends.
 	Close() error
 }
 
@@ -105,6 +105,10 @@ type Runtime interface {
 	// Warn counts a warning of the given class; at most ten examples a class are kept and shown once, at the end.
 	Warn(class, example string)
 }
+
+// RowMarker is implemented by a Runtime that wants to know which row of its block an operator works on. Operators that are Isolable say so
+// before they touch what lies in the row, as often as they come back to it.
+type RowMarker interface{ MarkRow(row int) }
 
 // ScratchFile is a temporary file whose growth is metered. Write appends; ReadAt is safe for concurrent use.
 type ScratchFile struct {

@@ -80,9 +80,21 @@ type Prunable interface {
 	Prune(predicate *expr.Expr) Source
 }
 
+// Skipper is a Source that can tell what it did not have to read for the sake of a filter.
+type Skipper interface {
+	// Skipped is one line for people, "" if everything was read. It is right once the source was read to its end.
+	Skipped() string
+}
+
 // LimitHint is a Source that can read less when only the first n rows a split are wanted.
 type LimitHint interface {
 	LimitHint(n int64) Source
+}
+
+// Holder is a Source whose readers share something for the length of a run: one snapshot of a database. The engine calls Hold before it
+// lists the first split, and release after the last reader was closed. Runs may overlap. A source that nobody holds makes do by itself.
+type Holder interface {
+	Hold(ctx context.Context) (release func() error, err error)
 }
 
 // SizeHint is a Source that knows its total size before it is listed; ok is false where it does not.

@@ -50,7 +50,9 @@ func (w *worker) startAsync(op *chainOp, fn func(ctx context.Context) func(datas
 		a.mu.Unlock()
 	}
 	w.run.send(sched.Event{Kind: sched.EvAsyncStart, Stage: w.stage.id, Worker: w.id})
+	a.calls.Add(1)
 	w.run.wg.Go(func() {
+		defer a.calls.Done()
 		begun := w.run.clock()
 		deliver := w.protect(op, fn)
 		took := w.run.clock() - begun

@@ -23,6 +23,7 @@ var (
 	_ dataset.Source      = (*retrySource)(nil)
 	_ dataset.Projectable = (*retrySource)(nil)
 	_ dataset.Prunable    = (*retrySource)(nil)
+	_ dataset.Holder      = (*retrySource)(nil)
 )
 
 // with is the same restriction of another form of the source.
@@ -49,6 +50,14 @@ func (s *retrySource) Prune(predicate *expr.Expr) dataset.Source {
 		return s.with(p.Prune(predicate))
 	}
 	return s
+}
+
+// Hold implements dataset.Holder.
+func (s *retrySource) Hold(ctx context.Context) (release func() error, err error) {
+	if h, ok := s.Source.(dataset.Holder); ok {
+		return h.Hold(ctx)
+	}
+	return func() error { return nil }, nil
 }
 
 // Splits implements dataset.Source: one split for each journaled range that has failed rows.

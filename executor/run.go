@@ -194,6 +194,9 @@ func (r *run) run(each func(*block.Block) bool) error {
 	r.closeWorkers()
 	r.wg.Wait()
 	stopTick()
+	if e := r.releaseSources(); e != nil && cause == nil {
+		cause = e
+	}
 	if e := r.mu.machine.Err(); e != nil && cause == nil {
 		cause = fmt.Errorf("internal error in the scheduler: %w", e)
 	}

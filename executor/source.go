@@ -23,6 +23,8 @@ type lister struct {
 	allow  int
 	more   chan struct{}
 
+	release func() error // of what the source holds for the run; nil if nothing
+
 	last  *block.File // of the split listed last; splits of one file follow each other
 	files uint64
 }
@@ -78,6 +80,16 @@ func (l *lister) wait(ctx context.Context) error {
 	}
 }
 
+// releaseSources gives back what sources held, after the last reader was closed.
+func (r *run) releaseSources() (err error) {
+	for _, s := range r.stages {
+		if s.list != nil && s.list.release != nil {
+			err = errors.Join(err, s.list.release())
+		}
+	}
+	return err
+}
+
 // listSplits sends one EvSplit a split. Panics of a connector are its errors.
 func (s *stage) listSplits(ctx context.Context) (err error) {
 	defer func() {
@@ -85,6 +97,11 @@ func (s *stage) listSplits(ctx context.Context) (err error) {
 			err = &dataset.PanicError{Op: s.Name, Where: "listing", Value: v}
 		}
 	}()
+	if h, ok := s.Source.(dataset.Holder); ok {
+		if s.list.release, err = h.Hold(s.list.read); err != nil {
+			return err
+		}
+	}
 	for split, err := range s.splits(ctx) {
 		if err != nil {
 			return err

@@ -313,6 +313,7 @@ type asyncCalls struct {
 	// announced calls at the head of queue are done, and the scheduler was told of them.
 	announced int
 	wake      chan struct{}
+	calls     sync.WaitGroup
 }
 
 type asyncCall struct {
@@ -321,7 +322,9 @@ type asyncCall struct {
 	done    bool
 }
 
+// close closes the operators once no call of theirs is in flight: a call may read what Close frees.
 func (w *worker) close() {
+	w.async.calls.Wait()
 	w.task = nil
 	if w.opened {
 		defer w.stage.memory.used.Add(-w.stage.Sched.OffHeap)

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/numpy"
 	"github.com/sluice-data/sluice/connectors/object"
 	"github.com/sluice-data/sluice/connectors/parquet"
+	"github.com/sluice-data/sluice/connectors/sql"
 	"github.com/sluice-data/sluice/connectors/text"
 	"github.com/sluice-data/sluice/connectors/tfrecord"
 	"github.com/sluice-data/sluice/connectors/webdataset"
@@ -26,6 +27,7 @@ var connectors = []func(*dataset.Registry) error{
 	numpy.Register,
 	object.Register,
 	parquet.Register,
+	sql.Register,
 	text.Register,
 	tfrecord.Register,
 	webdataset.Register,

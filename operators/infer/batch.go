@@ -115,9 +115,24 @@ func (o *operator) launch(ctx context.Context, key string) error {
 		}
 		return nil
 	}
+	o.tellGate()
 	o.flying++
 	o.unassigned.Add(1)
 	return o.rt.Async(o.carry(b, cost))
+}
+
+// tellGate moves the gate on to the oldest row that is not complete. Rows that need no request (nulls, known answers, bad inputs) complete within a block, and
+// the requests behind them may fill the window before the block's end.
+func (o *operator) tellGate() {
+	for _, p := range o.queue {
+		for p.seen < len(p.rows) && p.rows[p.seen].done {
+			p.seen++
+		}
+		if p.seen < len(p.rows) {
+			o.gate.leave(p.pos + int64(p.seen)*p.each())
+			return
+		}
+	}
 }
 
 // makeRoom sees that a request of n bytes can ever be let in.

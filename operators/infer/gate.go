@@ -78,7 +78,7 @@ func (g *gate) compute(ctx context.Context, f func() error) error {
 func (g *gate) grow(n int64) { g.with(func() { g.room += n }) }
 
 // leave says that all rows before byte pos of the input are complete.
-func (g *gate) leave(pos int64) { g.with(func() { g.oldest = pos }) }
+func (g *gate) leave(pos int64) { g.with(func() { g.oldest = max(g.oldest, pos) }) }
 
 func (g *gate) with(f func()) {
 	g.mu.Lock()

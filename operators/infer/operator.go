@@ -55,6 +55,7 @@ type pending struct {
 	rows  []outcome
 	at    int // rows before it have left
 	ready int // rows before it are complete
+	seen  int // as ready, as far as the gate was told
 	bytes int64
 }
 

@@ -96,6 +96,17 @@ func TestInferProperty(t *testing.T) {
 	})
 }
 
+// TestInferGoesOnBehindRowsWithoutRequests: nulls complete at once, and requests behind more of them than may run ahead must not wait for the end of the block.
+func TestInferGoesOnBehindRowsWithoutRequests(t *testing.T) {
+	e := engine{"a": gputest.New(t, doubler("m"), double(nil))}
+	mem := arraytest.NewMemory(t)
+	p := Params{Model: "fake://a/m", Columns: []string{"x", "->", "y"}, Running: Running{Batch: 1, Window: 1}}
+	got := dt.Run(t, mem, mustInfer(t, e, p), dt.Config{BlockBytes: 1}, dt.FromJSON(t, mem, numbers, rowsOf(nan, nan, nan, 1, 2, 3)))
+	if s := rendered(got); s != "0:null 1:null 2:null 3:2 4:4 5:6" {
+		t.Errorf("rows are %s", s)
+	}
+}
+
 // cut divides the block of an input into blocks of n rows.
 func cut(in dt.Input, n int) dt.Input {
 	whole := in.Blocks[0]

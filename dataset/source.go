@@ -80,6 +80,12 @@ type Prunable interface {
 	Prune(predicate *expr.Expr) Source
 }
 
+// Skipper is a Source that can tell what it did not have to read for the sake of a filter.
+type Skipper interface {
+	// Skipped is one line for people, "" if everything was read. It is right once the source was read to its end.
+	Skipped() string
+}
+
 // LimitHint is a Source that can read less when only the first n rows a split are wanted.
 type LimitHint interface {
 	LimitHint(n int64) Source

@@ -198,6 +198,17 @@ func (s *stage) splits(ctx context.Context) iter.Seq2[dataset.Split, error] {
 	}
 }
 
+// noteSkipped tells what sources did not have to read for the sake of filters.
+func (r *run) noteSkipped() {
+	for _, s := range r.stages {
+		if k, ok := s.Source.(dataset.Skipper); ok {
+			if line := k.Skipped(); line != "" {
+				r.plan.Report.Notes = append(r.plan.Report.Notes, s.Name+": "+line)
+			}
+		}
+	}
+}
+
 // noteResumed tells what earlier attempts had done.
 func (r *run) noteResumed() {
 	for _, t := range r.targets {

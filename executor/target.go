@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 	"github.com/sluice-data/sluice/executor/commit"
@@ -110,7 +112,23 @@ func (r *run) lookAt(t *target, index int, id string) (*commit.Prospect, error) 
 		Sink: t.stage.Sink, Schema: t.stage.In[0], Plan: plan, Options: opts, Run: id, Index: index,
 		Lanes: max(1, t.stage.Sched.MaxWorkers), Sources: origins, Inputs: inputsOf(r.ctx, sources), Deferred: r.deferredFor(t.stage),
 		Logger: r.cfg.Logger, Failed: r.fail, Scratch: r.scratch.file, Backends: backendsOf(out.Node),
+		OpenParts: openParts(r.cfg.MemoryBytes, t.stage.In[0]),
 	})
+}
+
+const (
+	// mostOpenParts is how many files of a partitioned result are open at once, where memory does not forbid it.
+	mostOpenParts = 64
+	openShare     = 4        // the part of the budget that they may hold rows in, together
+	partShare     = 256      // and each of them
+	leastOfPart   = 1 << 20  // what each holds whatever the budget
+	leastOfField  = 16 << 10 // and for each of its columns
+)
+
+// openParts is how many files of a partitioned result may be open at once under a memory budget.
+func openParts(budget int64, s *arrow.Schema) int {
+	each := max(budget/partShare, leastOfPart, int64(s.NumFields())*leastOfField)
+	return int(min(max(budget/openShare/each, 1), mostOpenParts))
 }
 
 // backendsOf lists the libraries that the steps of a plan found on this machine.
@@ -195,6 +213,7 @@ func (r *run) ticker() func() {
 // finish publishes every target, or leaves all of them as they were.
 func (r *run) finish(cause error) error {
 	r.noteResumed()
+	r.noteSkipped()
 	if cause != nil {
 		return errors.Join(cause, r.abortTargets())
 	}

@@ -118,6 +118,14 @@ func (s *hiveSource) SizeHint(ctx context.Context) (bytes, rows int64, ok bool) 
 	return 0, 0, false
 }
 
+// Skipped implements dataset.Skipper.
+func (s *hiveSource) Skipped() string {
+	if k, ok := s.Source.(dataset.Skipper); ok {
+		return k.Skipped()
+	}
+	return ""
+}
+
 // Mark implements dataset.Growing.
 func (s *growingHive) Mark(ctx context.Context, f dataset.FileRef, n int64) (mark uint64, ended, ok bool, err error) {
 	return s.Source.(dataset.Growing).Mark(ctx, f, n)

@@ -141,11 +141,25 @@ func (s *Sink) NewWriter(_ context.Context, rt dataset.Runtime, part dataset.Par
 	if w.out, err = createStaged(s.disk, s.stagePath(w.stage)); err != nil {
 		return nil, w.wrap(err)
 	}
-	if w.enc, err = s.format.NewEncoder(w.out, w.schema, rt.Allocator(), rt.Parallel()); err != nil {
+	mem := rt.Allocator()
+	if a, ok := mem.(*block.Allocator); ok && len(s.layout.By) > 0 {
+		mem = partitionMemory{a}
+	}
+	if w.enc, err = s.format.NewEncoder(w.out, w.schema, mem, rt.Parallel()); err != nil {
 		return nil, errors.Join(w.wrap(err), w.out.abort())
 	}
 	return w, nil
 }
+
+// partitionMemory is the memory of one file of a partitioned result: many are open at once, so each divides its rows (into row groups)
+// by a share of the budget.
+type partitionMemory struct{ *block.Allocator }
+
+// partitionShare is how many such files may be filling up at once, besides the writers that an encoder reckons with.
+const partitionShare = 8
+
+// Budget is what encoders take for the budget of the run.
+func (m partitionMemory) Budget() int64 { return m.Allocator.Budget() / partitionShare }
 
 func (w *partWriter) wrap(err error) error {
 	return fmt.Errorf("write part %s: %w", w.receipt.Name, err)

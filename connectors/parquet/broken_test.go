@@ -50,11 +50,12 @@ func edited(t *testing.T, file []byte, edit func(m *meta.FileMetaData)) []byte {
 	}
 	n := int(binary.LittleEndian.Uint32(file[len(file)-8:]))
 	edit(m)
-	out, err := meta.WriteFooter(bytes.Clone(file[:len(file)-8-n]), m)
+	enc, err := thrift.Marshal(new(thrift.CompactProtocol), m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	out := append(bytes.Clone(file[:len(file)-8-n]), enc...)
+	return append(binary.LittleEndian.AppendUint32(out, uint32(len(enc))), meta.Magic...)
 }
 
 func TestBrokenFiles(t *testing.T) {

@@ -22,13 +22,13 @@ const copyBuffer = 1 << 20
 
 // Concat writes one file with the row groups of all parts, in order, copying
 // their pages as they are. The parts must have the same schema; the key-value
-// metadata of the first one is kept. Page indexes and Bloom filters are left
-// out of the result. It returns the number of rows.
+// metadata of the first one is kept, Bloom filters are copied, and page
+// indexes are left out of the result. It returns the number of rows.
 func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err error) {
 	if len(parts) == 0 {
 		return 0, errors.New("join parquet files: there are none")
 	}
-	var out *meta.FileMetaData
+	var out *meta.Footer
 	at := int64(len(meta.Magic))
 	if _, err := io.WriteString(dst, meta.Magic); err != nil {
 		return 0, fmt.Errorf("join parquet files: %w", err)
@@ -40,28 +40,28 @@ func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err 
 			return 0, fmt.Errorf("join parquet files: part %d: %w", i, err)
 		}
 		if out == nil {
-			first := *m
-			out = &first
-			out.RowGroups, out.NumRows = []meta.RowGroup{}, 0
-		} else if err := sameSchema(out, m); err != nil {
+			out = &meta.Footer{FileMetaData: *m}
+			out.RowGroups, out.NumRows = nil, 0
+		} else if err := sameSchema(&out.FileMetaData, m); err != nil {
 			return 0, fmt.Errorf("join parquet files: part %d: %w", i, err)
 		}
 		for g := range m.RowGroups {
-			if len(out.RowGroups) == maxRowGroups {
+			if out.Groups() == maxRowGroups {
 				return 0, fmt.Errorf("join parquet files: more than %d row groups, the most a file can have: write larger ones", maxRowGroups)
 			}
 			n, err := copyRowGroup(ctx, dst, at, p, &m.RowGroups[g], buf)
 			if err != nil {
 				return 0, fmt.Errorf("join parquet files: part %d, row group %d: %w", i, g, err)
 			}
-			m.RowGroups[g].Ordinal = thrift.New(int16(len(out.RowGroups)))
+			m.RowGroups[g].Ordinal = thrift.New(int16(out.Groups()))
 			m.RowGroups[g].FileOffset = thrift.New(at)
 			at += n
-			out.RowGroups = append(out.RowGroups, m.RowGroups[g])
+			if err := out.Add(&m.RowGroups[g]); err != nil {
+				return 0, fmt.Errorf("join parquet files: %w", err)
+			}
 		}
-		out.NumRows += m.NumRows
 	}
-	b, err := meta.WriteFooter(nil, out)
+	b, err := out.Append(nil)
 	if err == nil {
 		_, err = dst.Write(b)
 	}
@@ -71,26 +71,16 @@ func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err 
 	return out.NumRows, nil
 }
 
-// copyRowGroup copies the chunks of rg from src to dst, which is at offset at,
-// and moves the offsets in rg there.
-func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src io.ReaderAt, rg *meta.RowGroup, buf []byte) (int64, error) {
+// copyRowGroup copies the chunks of rg from src, a file of size bytes, to dst, which is at offset at, then their Bloom filters, and moves the
+// offsets in rg there.
+func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src Part, rg *meta.RowGroup, buf []byte) (int64, error) {
 	total := int64(0)
 	for c := range rg.Columns {
 		chunk := &rg.Columns[c]
 		md := &chunk.MetaData.V
 		start, size := chunk.Start(), md.TotalCompressedSize
-		for off := start; off < start+size; {
-			if ctx.Err() != nil {
-				return total, context.Cause(ctx)
-			}
-			b := buf[:min(int64(len(buf)), start+size-off)]
-			if n, err := src.ReadAt(b, off); n < len(b) {
-				return total, fmt.Errorf("read %d bytes at %d: got %d: %w", len(b), off, n, err)
-			}
-			if _, err := dst.Write(b); err != nil {
-				return total, err
-			}
-			off += int64(len(b))
+		if err := copyBytes(ctx, dst, src, start, size, buf); err != nil {
+			return total, err
 		}
 		shift := at + total - start
 		md.DataPageOffset += shift
@@ -103,7 +93,37 @@ func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src io.ReaderAt,
 		chunk.OffsetIndexOffset, chunk.OffsetIndexLength = thrift.Null[int64]{}, thrift.Null[int32]{}
 		total += size
 	}
+	for c := range rg.Columns {
+		md := &rg.Columns[c].MetaData.V
+		off, size := md.BloomFilterOffset.V, int64(md.BloomFilterLength.V)
+		if off <= 0 || size <= 0 || off > src.Size || size > src.Size-off { // of a length that only its header tells
+			md.BloomFilterOffset, md.BloomFilterLength = thrift.Null[int64]{}, thrift.Null[int32]{}
+			continue
+		}
+		if err := copyBytes(ctx, dst, src, off, size, buf); err != nil {
+			return total, err
+		}
+		md.BloomFilterOffset.V = at + total
+		total += size
+	}
 	return total, nil
+}
+
+func copyBytes(ctx context.Context, dst io.Writer, src io.ReaderAt, start, size int64, buf []byte) error {
+	for off := start; off < start+size; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		b := buf[:min(int64(len(buf)), start+size-off)]
+		if n, err := src.ReadAt(b, off); n < len(b) {
+			return fmt.Errorf("read %d bytes at %d: got %d: %w", len(b), off, n, err)
+		}
+		if _, err := dst.Write(b); err != nil {
+			return err
+		}
+		off += int64(len(b))
+	}
+	return nil
 }
 
 // sameSchema compares the schemas as they are stored, names of the roots and

@@ -56,10 +56,29 @@ func (f *Format) Check(in *arrow.Schema) error {
 		}
 		seen[field.Name] = true
 	}
-	if err := CheckSchema(in); err != nil {
+	err := CheckSchema(in)
+	if err == nil {
+		err = checkBloom(in, f.opt.Bloom)
+	}
+	if err == nil && len(f.opt.Sort) > 0 {
+		err = checkSort(in, f.opt)
+	}
+	if err != nil {
 		return fmt.Errorf("write parquet: %w", err)
 	}
 	return nil
+}
+
+func checkSort(in *arrow.Schema, opt FormatOptions) error {
+	stored := in
+	if opt.Layout != "list" {
+		stored = storedSchema(in)
+	}
+	m, err := newFooter(stored, "")
+	if err == nil {
+		_, err = newRowOrder(stored, m, opt.Sort)
+	}
+	return err
 }
 
 // NewEncoder implements dataset.Format.
@@ -68,8 +87,8 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, mem memory.Allocator,
 		return nil, err
 	}
 	pw, err := NewWriter(w, in, WriteOptions{
-		Compression: f.opt.Compression, RowGroupBytes: f.groupBytes(mem), RowGroupRows: f.opt.RowGroupRows,
-		NoStatistics: f.opt.NoStatistics, TensorLists: f.opt.Layout == "list", Parallel: parallel, Allocator: mem,
+		Compression: f.opt.Compression, RowGroupBytes: f.groupBytes(mem, in.NumFields()), RowGroupRows: f.opt.RowGroupRows,
+		NoStatistics: f.opt.NoStatistics, Bloom: f.opt.Bloom, Sort: f.opt.Sort, TensorLists: f.opt.Layout == "list", Parallel: parallel, Allocator: mem,
 	})
 	if err != nil {
 		return nil, err
@@ -77,19 +96,27 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, mem memory.Allocator,
 	return &encoder{pw}, nil
 }
 
-// groupShare is the part of the memory budget that one file's row group may gather: there is a writer a CPU, buffers double when they
-// grow, and the stages before the sink need the rest.
-const groupShare = 32
+const (
+	// groupShare is the part of the memory budget that one file's row group may gather: there is a writer a CPU, buffers double when they
+	// grow, and the stages before the sink need the rest.
+	groupShare = 32
+	// A row group of very many columns would have next to nothing of each, and as much again to say about them in the footer: it may
+	// grow to groupColumn for each, within wideShare of the budget.
+	groupColumn = 64 << 10
+	wideShare   = 8
+)
 
 // groupBytes is where a row group ends: as asked for, else at the default or at the writer's share of a small budget.
-func (f *Format) groupBytes(mem memory.Allocator) int64 {
+func (f *Format) groupBytes(mem memory.Allocator, columns int) int64 {
 	if f.opt.RowGroupBytes > 0 {
 		return int64(f.opt.RowGroupBytes)
 	}
+	most := max(DefaultRowGroupBytes, int64(columns)*groupColumn)
 	if b, ok := mem.(interface{ Budget() int64 }); ok {
-		return min(max(b.Budget()/groupShare, 1<<20), DefaultRowGroupBytes)
+		wide := min(int64(columns)*groupColumn, b.Budget()/wideShare)
+		return min(max(b.Budget()/groupShare, wide, 1<<20), most)
 	}
-	return DefaultRowGroupBytes
+	return most
 }
 
 // Join implements dataset.Format: row groups are copied.

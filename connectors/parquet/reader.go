@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice/connectors/parquet/internal/read"
+	"github.com/sluice-data/sluice/dataset"
 )
 
 // Defaults of ReadOptions.
@@ -32,19 +33,33 @@ type ReadOptions struct {
 	Window int
 	// Allocator gives all buffers. Required.
 	Allocator memory.Allocator
+	// MaxBytes and Scratch are for row groups of very many columns: where reading these side by side would take more than MaxBytes,
+	// they are decoded one after the other into a temporary file first. Without either they are read side by side.
+	MaxBytes int64
+	Scratch  func() (*dataset.ScratchFile, error)
+	// Check is asked now and then, while that is done, whether to go on; nil means always.
+	Check func() error
+	// pushed says that the rows come by push.
+	pushed bool
+}
+
+// rowsOf is where the rows of a row group come from.
+type rowsOf interface {
+	Next(n int) (arrays []arrow.Array, rows int, err error)
+	Close()
 }
 
 // Reader reads the rows of one row group in order. It belongs to one
 // goroutine.
 type Reader struct {
-	rows   *read.RowGroup
+	rows   rowsOf
+	file   *dataset.ScratchFile // of staged columns
 	schema *arrow.Schema
 	opts   ReadOptions
 	next   int     // rows to ask for
 	perRow float64 // bytes of a row as estimated, then as measured
 	group  int
 	failed error
-	left   int64
 }
 
 // Read opens row group g.
@@ -75,18 +90,48 @@ func (f *File) Read(g int, opts ReadOptions) (*Reader, error) {
 	for i, x := range idx {
 		fields[i] = f.schema.Fields[x].Arrow
 	}
-	rows, err := read.Open(f.r, f.meta, f.schema, g, idx, opts.From, opts.To, read.Config{
-		Allocator: opts.Allocator, Window: opts.Window, ColumnBytes: int(min(2*opts.BatchBytes, 1<<30)),
-	})
-	if err != nil {
+	r := &Reader{opts: opts, group: g}
+	if err := r.open(f, idx); err != nil {
 		return nil, fmt.Errorf("read parquet: %w", err)
 	}
 	md := f.schema.Arrow.Metadata()
-	r := &Reader{rows: rows, schema: arrow.NewSchema(fields, &md), opts: opts, group: g, left: opts.To - opts.From}
+	r.schema = arrow.NewSchema(fields, &md)
 	_, raw := f.RowGroupBytes(g, opts.Columns)
 	r.perRow = float64(raw)/float64(max(f.RowGroupRows(g), 1)) + slotBytes(fields)
 	r.plan()
 	return r, nil
+}
+
+// open opens the columns, side by side or staged.
+func (r *Reader) open(f *File, fields []int) (err error) {
+	cfg := read.Config{Allocator: r.opts.Allocator, Window: r.opts.Window, ColumnBytes: int(min(2*r.opts.BatchBytes, 1<<30)), Pushed: r.opts.pushed}
+	if r.opts.pushed || r.opts.MaxBytes <= 0 || r.opts.Scratch == nil || len(fields) < 2 || f.readMemory(r.group, fields) <= r.opts.MaxBytes {
+		r.rows, err = read.Open(f.r, f.meta, f.schema, r.group, fields, r.opts.From, r.opts.To, cfg)
+		return err
+	}
+	if r.file, err = r.opts.Scratch(); err != nil {
+		return err
+	}
+	r.rows, err = read.OpenStaged(f.r, f.meta, f.schema, r.group, fields, r.opts.From, r.opts.To, cfg, r.file, r.opts.Check)
+	if err != nil {
+		r.closeFile()
+	}
+	return err
+}
+
+// readMemory estimates what reading fields of row group g side by side takes.
+func (f *File) readMemory(g int, fields []int) int64 {
+	return read.Memory(f.meta, f.schema, g, fields, 0)
+}
+
+// push adds rows to read.
+func (r *Reader) push(s read.Span) { r.rows.(*read.RowGroup).Push(s) }
+
+func (r *Reader) closeFile() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
 }
 
 // slotBytes is the least that a row takes in Arrow, whatever the encoding
@@ -120,12 +165,15 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 		return nil, r.failed
 	}
 	arrays, n, err := r.rows.Next(r.next)
+	if err == io.EOF && r.opts.pushed {
+		return nil, err // more may be pushed
+	}
 	if err != nil {
 		if err != io.EOF {
 			err = fmt.Errorf("read parquet: row group %d: %w", r.group, err)
 		}
+		_ = r.Close()
 		r.failed = err
-		r.rows.Close()
 		return nil, err
 	}
 	b := array.NewRecordBatch(r.schema, arrays, int64(n))
@@ -137,7 +185,6 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 	// A dictionary counts once for all rows, so the measure errs towards
 	// smaller batches, never larger ones.
 	r.perRow = float64(size) / float64(n)
-	r.left -= int64(n)
 	r.plan()
 	return b, nil
 }
@@ -145,6 +192,7 @@ func (r *Reader) Next() (arrow.RecordBatch, error) {
 // Close releases what the reader holds. Batches stay valid.
 func (r *Reader) Close() error {
 	r.rows.Close()
+	r.closeFile()
 	r.failed = io.EOF
 	return nil
 }

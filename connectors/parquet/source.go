@@ -28,6 +28,7 @@ var (
 	_ dataset.Source      = (*Source)(nil)
 	_ dataset.Projectable = (*Source)(nil)
 	_ dataset.Prunable    = (*Source)(nil)
+	_ dataset.Skipper     = (*Source)(nil)
 )
 
 // NewSource makes a source of the files in set. Nothing is read before the
@@ -184,7 +185,12 @@ func (s *Source) ranges(ctx context.Context, ref dataset.FileRef) ([]groupRange,
 	first := uint64(0)
 	for g := range f.NumRowGroups() {
 		end := first + uint64(f.RowGroupRows(g))
-		if end > first && s.mayMatch(f, g) {
+		may := s.mayMatch(f, g)
+		s.pin.skipped.groups.Add(1)
+		if !may {
+			s.pin.skipped.byStats.Add(1)
+		}
+		if end > first && may {
 			compressed, _ := f.RowGroupBytes(g, s.columns)
 			out = append(out, groupRange{dataset.SplitRange{File: ref, Start: first, End: end}, compressed})
 		}

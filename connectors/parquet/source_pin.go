@@ -28,7 +28,8 @@ const (
 type pin struct {
 	set *file.Set
 	opt Options
-	mu  struct {
+	skipped
+	mu struct {
 		sync.Mutex
 		schema  *arrow.Schema
 		footers []footer // the latest last

@@ -33,6 +33,9 @@ type sourceReader struct {
 	have   []string // columns of the schema that the file has
 	next   uint64   // row of the file to go on with
 	reader *Reader
+	lazy   *lazyGroup // instead of reader, under a filter
+	base   uint64     // row of the file that the row group begins at
+	end    uint64     // and that lazy ends at
 }
 
 // Next implements dataset.Reader.
@@ -40,6 +43,13 @@ func (r *sourceReader) Next(ctx context.Context) (*block.Block, error) {
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if r.lazy != nil {
+			b, err := r.nextLazy()
+			if b != nil || err != nil {
+				return b, err
+			}
+			continue
 		}
 		if r.reader == nil {
 			if err := r.advance(); err != nil {
@@ -67,6 +77,40 @@ func (r *sourceReader) Next(ctx context.Context) (*block.Block, error) {
 		r.next += uint64(n)
 		return block.New(rec, id), nil
 	}
+}
+
+// nextLazy reads on in a row group under a filter; nil without an error says that it is over.
+func (r *sourceReader) nextLazy() (*block.Block, error) {
+	b, rows, err := r.lazy.next()
+	if errors.Is(err, io.EOF) {
+		if err = r.closeLazy(); err == nil {
+			r.next = r.end
+			return nil, nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", r.cur.File.Path, err)
+	}
+	rec, err := r.complete(b)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]block.Run, len(rows))
+	for i, x := range rows {
+		runs[i] = block.Run{File: r.cur.ID, First: r.base + uint64(x.from), N: uint32(x.to - x.from), Stride: 1}
+	}
+	r.src.pin.skipped.late.Add(rec.NumRows())
+	return block.New(rec, block.FromRuns(runs...)), nil
+}
+
+func (r *sourceReader) closeLazy() error {
+	if r.lazy == nil {
+		return nil
+	}
+	r.src.pin.skipped.rows.Add(r.lazy.read)
+	err := r.lazy.close()
+	r.lazy = nil
+	return err
 }
 
 // advance opens the next row group with rows of the range, the next range, or
@@ -98,6 +142,18 @@ func (r *sourceReader) openGroup(g int, first, end uint64) error {
 	opts := ReadOptions{
 		Columns: r.have, From: int64(r.next - first), To: int64(end - first),
 		BatchRows: r.rt.BlockRows(), BatchBytes: r.rt.BlockBytes(), Allocator: r.rt.Allocator(),
+		MaxBytes: readBytes(r.rt.Allocator()), Scratch: r.rt.Scratch, Check: func() error { return context.Cause(r.ctx) },
+	}
+	lazy, ok, err := r.openLazy(g, opts)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", r.cur.File.Path, err)
+	}
+	if ok {
+		r.lazy, r.base, r.end = lazy, first, end
+		if lazy == nil { // no row of it can match
+			r.next = end
+		}
+		return nil
 	}
 	reader, err := r.file.Read(g, opts)
 	if err != nil {
@@ -105,6 +161,17 @@ func (r *sourceReader) openGroup(g int, first, end uint64) error {
 	}
 	r.reader = reader
 	return nil
+}
+
+// readShare is the part of the memory budget that one reader's windows and pages may take.
+const readShare = 4
+
+// readBytes is how much one reader may hold besides what it gives out; 0 means any amount.
+func readBytes(mem memory.Allocator) int64 {
+	if b, ok := mem.(interface{ Budget() int64 }); ok {
+		return b.Budget() / readShare
+	}
+	return 0
 }
 
 func (r *sourceReader) openRange() error {
@@ -167,16 +234,21 @@ func (r *sourceReader) isPath(name string) bool { return r.src.opt.WithPath && n
 // complete turns a batch of the file's columns into one of the schema; it
 // consumes b.
 func (r *sourceReader) complete(b arrow.RecordBatch) (arrow.RecordBatch, error) {
+	return r.completeAs(r.schema, b)
+}
+
+// completeAs is complete for some of the columns.
+func (r *sourceReader) completeAs(schema *arrow.Schema, b arrow.RecordBatch) (arrow.RecordBatch, error) {
 	defer b.Release()
 	alloc := r.rt.Allocator()
 	n := int(b.NumRows())
-	cols := make([]arrow.Array, 0, r.schema.NumFields())
+	cols := make([]arrow.Array, 0, schema.NumFields())
 	defer func() {
 		for _, c := range cols {
 			c.Release()
 		}
 	}()
-	for i, want := range r.schema.Fields() {
+	for i, want := range schema.Fields() {
 		at := b.Schema().FieldIndices(want.Name)
 		switch {
 		case r.isPath(want.Name):
@@ -190,12 +262,12 @@ func (r *sourceReader) complete(b arrow.RecordBatch) (arrow.RecordBatch, error) 
 		default:
 			c, err := widen(alloc, b.Column(at[0]), want.Type)
 			if err != nil {
-				return nil, fmt.Errorf("read %s: column %q: %w", r.cur.File.Path, r.schema.Field(i).Name, err)
+				return nil, fmt.Errorf("read %s: column %q: %w", r.cur.File.Path, schema.Field(i).Name, err)
 			}
 			cols = append(cols, c)
 		}
 	}
-	return array.NewRecordBatch(r.schema, cols, int64(n)), nil
+	return array.NewRecordBatch(schema, cols, int64(n)), nil
 }
 
 // constant makes a column of one value.
@@ -224,6 +296,7 @@ func (r *sourceReader) Close() error {
 		err = r.reader.Close()
 		r.reader = nil
 	}
+	err = errors.Join(err, r.closeLazy())
 	if r.handle != nil {
 		err = errors.Join(err, r.handle.Close())
 		r.handle = nil

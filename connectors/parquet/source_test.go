@@ -179,7 +179,7 @@ func TestPruning(t *testing.T) {
 		text string
 		rows int
 	}{
-		{"id >= 350", 100}, {"id < 100 or id == 250", 200}, {"id == nil", 0}, {"id > 1000", 0}, {`name == "zzz"`, 0}, {`name == "row 5"`, 400}, {"id != nil", 400},
+		{"id >= 350", 50}, {"id < 100 or id == 250", 101}, {"id == nil", 0}, {"id > 1000", 0}, {`name == "zzz"`, 0}, {`name == "row 5"`, 355}, {"id != nil", 400},
 	} {
 		e, err := expr.Parse(c.text)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -40,6 +41,9 @@ type WriteOptions struct {
 	RowGroupRows  int64
 	// NoStatistics leaves minimum, maximum and null count out.
 	NoStatistics bool
+	// Bloom names the columns that get a Bloom filter a row group; Sort those that the rows of each row group must be sorted by, each with
+	// " desc" behind it where it falls: nulls come last. Rows that are not so sorted are an error.
+	Bloom, Sort []string
 	// TensorLists stores tensors of one shape as the lists that Arrow defines
 	// instead of fixed-size binary.
 	TensorLists bool
@@ -90,7 +94,8 @@ type Writer struct {
 	schema  *arrow.Schema // of the batches
 	stored  *arrow.Schema // as written; differs for tensors
 	columns []*write.Column
-	meta    meta.FileMetaData
+	meta    meta.Footer
+	order   rowOrder
 	written int64
 	rows    int64 // of the row group
 	bytes   int64 // of the row group, before encoding
@@ -112,8 +117,16 @@ func NewWriter(w io.Writer, s *arrow.Schema, opts WriteOptions) (*Writer, error)
 	if err != nil {
 		return nil, fmt.Errorf("write parquet: %w", err)
 	}
-	out := &Writer{w: w, opts: opts, schema: s, stored: stored, meta: *m}
-	if err := out.openColumns(); err != nil {
+	out := &Writer{w: w, opts: opts, schema: s, stored: stored, meta: meta.Footer{FileMetaData: *m}}
+	err = checkBloom(stored, opts.Bloom)
+	if err == nil {
+		out.order, err = newRowOrder(stored, &out.meta.FileMetaData, opts.Sort)
+		out.order.mem = opts.Allocator
+	}
+	if err == nil {
+		err = out.openColumns()
+	}
+	if err != nil {
 		out.release()
 		return nil, fmt.Errorf("write parquet: %w", err)
 	}
@@ -151,7 +164,7 @@ func newFooter(s *arrow.Schema, createdBy string) (*meta.FileMetaData, error) {
 }
 
 func (w *Writer) openColumns() error {
-	s, err := schema.FromFile(&w.meta)
+	s, err := schema.FromFile(&w.meta.FileMetaData)
 	if err != nil {
 		return err
 	}
@@ -166,6 +179,11 @@ func (w *Writer) openColumns() error {
 			l, err := write.NewLeaf(lf.Column, strings.Split(lf.path(), "\x00"), lf.dt, c, !w.opts.NoStatistics, w.opts.Allocator)
 			if err != nil {
 				return fmt.Errorf("column %q: %w", lf.Column.Path, err)
+			}
+			if slices.Contains(w.opts.Bloom, f.Arrow.Name) {
+				if err := l.WantBloom(); err != nil {
+					return err
+				}
 			}
 			leaves = append(leaves, l)
 		}
@@ -196,6 +214,9 @@ func (w *Writer) Write(b arrow.RecordBatch) (err error) {
 	n := int(b.NumRows())
 	for lo := 0; lo < n; {
 		k, full := w.fit(b, lo, n)
+		if err := w.order.check(b, lo, lo+k, w.rows+w.meta.NumRows); err != nil {
+			return fmt.Errorf("write parquet: %w", err)
+		}
 		if err := w.append(b, lo, lo+k); err != nil {
 			return fmt.Errorf("write parquet: %w", err)
 		}
@@ -262,31 +283,55 @@ func (w *Writer) flush() error {
 	if w.rows == 0 {
 		return nil
 	}
-	if len(w.meta.RowGroups) == maxRowGroups {
+	if w.meta.Groups() == maxRowGroups {
 		return fmt.Errorf("file has %d row groups, the most there can be: raise RowGroupBytes or split the file", maxRowGroups)
 	}
 	if err := w.start(); err != nil {
 		return err
 	}
-	rg := meta.RowGroup{NumRows: w.rows, FileOffset: thrift.New(w.written), Ordinal: thrift.New(int16(len(w.meta.RowGroups)))}
+	rg := meta.RowGroup{NumRows: w.rows, FileOffset: thrift.New(w.written), Ordinal: thrift.New(int16(w.meta.Groups()))}
+	if err := w.writeChunks(&rg); err != nil {
+		return fmt.Errorf("write row group: %w", err)
+	}
+	rg.SortingColumns = w.order.columns()
+	w.order.restart()
+	if err := w.meta.Add(&rg); err != nil {
+		return err
+	}
+	w.rows, w.bytes = 0, 0
+	return nil
+}
+
+// writeChunks writes the columns of a row group, then their Bloom filters.
+func (w *Writer) writeChunks(rg *meta.RowGroup) error {
 	compressed := int64(0)
+	var filters [][]byte
 	for _, c := range w.columns {
 		for _, l := range c.Leaves() {
-			chunk, err := l.WriteChunk(w.w, w.written)
+			chunk, filter, err := l.WriteChunk(w.w, w.written)
 			if err != nil {
-				return fmt.Errorf("write row group: %w", err)
+				return err
 			}
 			md := &chunk.MetaData.V
 			w.written += md.TotalCompressedSize
 			compressed += md.TotalCompressedSize
 			rg.TotalByteSize += md.TotalUncompressedSize
 			rg.Columns = append(rg.Columns, chunk)
+			filters = append(filters, filter)
 		}
 	}
 	rg.TotalCompressedSize = thrift.New(compressed)
-	w.meta.RowGroups = append(w.meta.RowGroups, rg)
-	w.meta.NumRows += w.rows
-	w.rows, w.bytes = 0, 0
+	for i, b := range filters {
+		if b == nil {
+			continue
+		}
+		md := &rg.Columns[i].MetaData.V
+		md.BloomFilterOffset, md.BloomFilterLength = thrift.New(w.written), thrift.New(int32(len(b)))
+		if _, err := w.w.Write(b); err != nil {
+			return err
+		}
+		w.written += int64(len(b))
+	}
 	return nil
 }
 
@@ -345,7 +390,7 @@ func (w *Writer) finish() error {
 	if err := w.start(); err != nil {
 		return err
 	}
-	b, err := meta.WriteFooter(nil, &w.meta)
+	b, err := w.meta.Append(nil)
 	if err != nil {
 		return err
 	}
@@ -361,4 +406,5 @@ func (w *Writer) release() {
 		}
 	}
 	w.columns = nil
+	w.order.restart()
 }

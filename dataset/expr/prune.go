@@ -15,6 +15,8 @@ type ColumnStats struct {
 	Min, Max        any
 	NullCount, Rows int64 // -1 unknown
 	NoNaN           bool
+	// MayHave tells whether a value may be among them, where something is known beyond the bounds (a Bloom filter); nil where not.
+	MayHave func(v any) bool
 }
 
 // outcome is what a condition can be over the rows that the statistics describe.
@@ -126,6 +128,9 @@ func pruneCompare(op cmpOp, column *node, v any, stats func(string) (ColumnStats
 	}
 	if s.Rows == 0 || s.Rows > 0 && s.NullCount == s.Rows {
 		return outcome{} // a comparison with null is neither true nor false
+	}
+	if s.MayHave != nil && (op == opEQ || op == opNE) && !s.MayHave(v) {
+		return outcome{op == opNE, op == opEQ}
 	}
 	low, okLow := orderStats(s.Min, v)
 	high, okHigh := orderStats(s.Max, v)

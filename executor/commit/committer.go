@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"runtime/debug"
 	"slices"
 
@@ -30,6 +31,9 @@ func (m *Manager) commitLoop(ctx context.Context) {
 		m.mu.Unlock()
 		if err == nil {
 			err = m.commit(ctx, gens)
+		}
+		if err != nil {
+			releaseOverflow(gens)
 		}
 		if errors.Is(err, errFrozen) { // the run fails for another reason, which is on its way
 			return
@@ -169,7 +173,7 @@ func (m *Manager) commitParts(ctx context.Context, g *generation) ([]dataset.Rec
 	for _, p := range open {
 		m.forget(p)
 	}
-	receipts := slices.Clone(g.ready)
+	receipts, over := slices.Clone(g.ready), g.over
 	m.mu.Unlock()
 	done := make([]dataset.Receipt, len(open))
 	var eg errgroup.Group
@@ -188,7 +192,12 @@ func (m *Manager) commitParts(ctx context.Context, g *generation) ([]dataset.Rec
 	if err := eg.Wait(); err != nil {
 		return nil, err
 	}
-	return append(receipts, done...), nil
+	receipts = append(receipts, done...)
+	if over == nil {
+		return receipts, nil
+	}
+	more, err := m.drain(ctx, over)
+	return append(receipts, more...), err
 }
 
 // idle waits until the committer has nothing to do, or failed.
@@ -234,10 +243,21 @@ func (m *Manager) abortParts(ctx context.Context) error {
 	for _, p := range open {
 		m.forget(p)
 	}
+	gens := slices.AppendSeq(slices.Clone(m.mu.ready), maps.Keys(m.mu.open))
 	m.mu.Unlock()
+	releaseOverflow(gens)
 	var errs []error
 	for _, p := range open {
 		errs = append(errs, p.w.Abort(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// releaseOverflow frees what rows of generations that will not commit take.
+func releaseOverflow(gens []*generation) {
+	for _, g := range gens {
+		if g.over != nil {
+			g.over.release()
+		}
+	}
 }

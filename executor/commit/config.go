@@ -50,10 +50,12 @@ type Config struct {
 	// Sources are the sources that feed the sink, as identities name them, in an order that depends on the sink's own plan alone. Nil means
 	// that the names are such numbers.
 	Sources   []uint32
-	Backends  string           // decoders in use, for the log
-	OpenParts int              // most parts open at once where partitioned; default 64
-	Now       func() time.Time // default time.Now
-	Logger    *slog.Logger
+	Backends  string // decoders in use, for the log
+	OpenParts int    // most parts open at once where partitioned; default 64
+	// OverflowBytes is how much of the rows of other partitions is held in memory at most, a generation; default a share of the budget.
+	OverflowBytes int64
+	Now           func() time.Time // default time.Now
+	Logger        *slog.Logger
 	// Failed is told, once and from any goroutine, when committing failed; the run should stop. It must not block.
 	Failed func(error)
 

@@ -10,17 +10,11 @@ import (
 // An exact run (ordered, with a seed) gives the same bytes whatever the sizes of blocks and the speed of things. A generation is
 // looked at after every checkRows rows, and if a part is full it ends before the next row that has another origin than the one
 // before: there the ranges of input can be cut too, though a token may lie across.
-const (
-	checkRows            = 1024
-	checkRowsPartitioned = 256 // between two looks, parts are opened without bound
-)
+const checkRows = 1024
 
 // writeExact writes a block of an exact run. There is one lane, and rows come in source order.
 func (m *Manager) writeExact(ctx context.Context, rt dataset.Runtime, b *block.Block) error {
-	every := int64(checkRows)
-	if len(m.by) > 0 {
-		every = checkRowsPartitioned
-	}
+	const every = int64(checkRows)
 	for _, s := range m.classes(b) {
 		for at := s.from; at < s.to; {
 			n, err := m.stepExact(ctx, rt, b, s, at, every)
@@ -59,11 +53,11 @@ func (m *Manager) stepExact(ctx context.Context, rt dataset.Runtime, b *block.Bl
 	if err == nil {
 		err = m.writePiece(ctx, rt, 0, piece{g, 0, n}, part)
 	}
-	if err == nil && g.rows%every == 0 {
-		err = m.look(ctx, rt, g)
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err == nil && g.rows%every == 0 {
+		g.full = g.full || m.anyFull(g)
+	}
 	g.busy--
 	if err != nil {
 		_ = m.failLocked(err) // before the generation can become ready without these rows
@@ -73,14 +67,14 @@ func (m *Manager) stepExact(ctx context.Context, rt dataset.Runtime, b *block.Bl
 	return n, err
 }
 
-// look decides whether a generation is full, and bounds its open parts. Both depend on the rows alone.
-func (m *Manager) look(ctx context.Context, rt dataset.Runtime, g *generation) error {
-	m.mu.Lock()
+// anyFull tells whether a part of a generation has reached its size, which depends on the rows alone. The lock is held.
+func (m *Manager) anyFull(g *generation) bool {
 	for _, p := range g.parts {
-		g.full = g.full || p.w.Bytes() >= m.cfg.Options.PartBytes
+		if p.w.Bytes() >= m.cfg.Options.PartBytes {
+			return true
+		}
 	}
-	m.mu.Unlock()
-	return m.evict(ctx, rt, 0, g, m.cfg.OpenParts)
+	return false
 }
 
 // stretch is a range of rows of one class.

@@ -32,6 +32,7 @@ type generation struct {
 	done   spans
 	parts  map[partKey]*openPart
 	ready  []dataset.Receipt // parts that were closed early
+	over   *overflow         // rows of partitions without an open part; nil: none
 	fails  failTally         // of the tokens that drained
 }
 
@@ -43,10 +44,9 @@ type partKey struct {
 
 // openPart is a part being written.
 type openPart struct {
-	gen  *generation
-	key  partKey
-	w    dataset.Writer
-	last uint64 // number of the last row that went there, by the manager's count; kept where partitioned
+	gen *generation
+	key partKey
+	w   dataset.Writer
 }
 
 // current returns the open generation of a class, opening one if need be. The lock is held.

@@ -35,7 +35,6 @@ type Manager struct {
 	number  uint64
 	foreign []dataset.Receipt // to be removed by an overwrite, with what was live
 	seq     atomic.Uint64
-	rows    atomic.Uint64 // that arrived, where partitioned
 	wake    chan struct{}
 	stop    context.CancelFunc
 	worker  sync.WaitGroup

@@ -44,7 +44,7 @@ func (m *Manager) Write(ctx context.Context, rt dataset.Runtime, lane int, b *bl
 	defer m.mu.Unlock()
 	for _, p := range pieces {
 		p.gen.busy--
-		if err == nil && m.partFull(p.gen, lane) {
+		if err == nil && (m.partFull(p.gen, lane) || m.overfull(p.gen)) {
 			m.closeGeneration(p.gen)
 		}
 		m.maybeReady(p.gen)
@@ -190,16 +190,15 @@ func (m *Manager) writePiece(ctx context.Context, rt dataset.Runtime, lane int, 
 	if len(m.by) > 0 {
 		return m.writePartitioned(ctx, rt, lane, p.gen, b)
 	}
-	part, err := m.openPart(ctx, rt, p.gen, partKey{lane: lane}, nil)
+	part, err := m.openPart(ctx, rt, p.gen, partKey{lane: lane})
 	if err != nil {
 		return err
 	}
 	return part.w.Write(ctx, b)
 }
 
-// openPart returns the open part of a key, opening it if need be. Of a partitioned sink it first makes another part whole, if too
-// many are open.
-func (m *Manager) openPart(ctx context.Context, rt dataset.Runtime, g *generation, key partKey, values map[string]string) (*openPart, error) {
+// openPart returns the open part of a lane, opening it if need be. It first makes another part whole, if too many are open.
+func (m *Manager) openPart(ctx context.Context, rt dataset.Runtime, g *generation, key partKey) (*openPart, error) {
 	m.mu.Lock()
 	part := g.parts[key]
 	m.mu.Unlock()
@@ -207,16 +206,21 @@ func (m *Manager) openPart(ctx context.Context, rt dataset.Runtime, g *generatio
 		return part, nil
 	}
 	if !m.exact {
-		if err := m.evict(ctx, rt, key.lane, nil, max(2, m.cfg.OpenParts/m.cfg.Lanes)-1); err != nil {
+		if err := m.evict(ctx, rt, key.lane, max(2, m.cfg.OpenParts/m.cfg.Lanes)-1); err != nil {
 			return nil, err
 		}
 	}
+	return m.newPart(ctx, rt, g, key, nil)
+}
+
+// newPart opens a part.
+func (m *Manager) newPart(ctx context.Context, rt dataset.Runtime, g *generation, key partKey, values map[string]string) (*openPart, error) {
 	at := dataset.Part{Seq: m.seq.Add(1) - 1, Run: m.cfg.Run, Attempt: m.cfg.attempt, Partition: values}
 	w, err := m.cfg.Sink.NewWriter(ctx, rt, at, m.cfg.Schema)
 	if err != nil {
 		return nil, err
 	}
-	part = &openPart{gen: g, key: key, w: w}
+	part := &openPart{gen: g, key: key, w: w}
 	m.mu.Lock()
 	g.parts[key] = part
 	m.mu.lanes[key.lane] = append(m.mu.lanes[key.lane], part)
@@ -224,17 +228,17 @@ func (m *Manager) openPart(ctx context.Context, rt dataset.Runtime, g *generatio
 	return part, nil
 }
 
-// evict closes the parts of a lane (of one generation, if given) that were not written to for longest, until at most keep are open.
-func (m *Manager) evict(ctx context.Context, rt dataset.Runtime, lane int, only *generation, keep int) error {
+// evict closes the parts of a lane whose generations are the oldest, until at most keep are open.
+func (m *Manager) evict(ctx context.Context, rt dataset.Runtime, lane int, keep int) error {
 	for {
 		m.mu.Lock()
 		var victim *openPart
 		open := 0
 		for _, p := range m.mu.lanes[lane] {
-			if only != nil && p.gen != only || p.gen.queued { // the committer's
+			if p.gen.queued { // the committer's
 				continue
 			}
-			if open++; victim == nil || p.last < victim.last {
+			if open++; victim == nil || p.gen.id < victim.gen.id {
 				victim = p
 			}
 		}

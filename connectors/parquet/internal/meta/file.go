@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
@@ -28,7 +29,7 @@ const (
 var ErrNotParquet = errors.New("not a Parquet file")
 
 // ErrEncrypted says that the file uses modular encryption.
-var ErrEncrypted = errors.New("file is encrypted (Parquet modular encryption), which is not supported: decrypt it first")
+var ErrEncrypted = errors.New("file is encrypted (Parquet modular encryption), which is not read: write it again without encryption, with a program that has its keys")
 
 // Read reads and validates the footer of a file of size bytes. After it
 // returns nil, every column chunk has metadata, lies inside the file, and has
@@ -52,7 +53,7 @@ func Read(r io.ReaderAt, size int64) (m *FileMetaData, err error) {
 		return nil, fmt.Errorf("read footer of %d bytes: %w", len(footer), err)
 	}
 	if m.EncryptionAlgorithm.Value != nil || m.FooterSigningKey.Valid {
-		return nil, fmt.Errorf("read footer: %w", ErrEncrypted)
+		return nil, fmt.Errorf("read footer: %w%s", ErrEncrypted, m.encryptedColumns())
 	}
 	if n != len(footer) {
 		return nil, fmt.Errorf("read footer: metadata takes %d of the %d bytes that the file states", n, len(footer))
@@ -173,6 +174,36 @@ func (c *ColumnChunk) validate(size int64) error {
 	return nil
 }
 
+// encryptedColumns names the columns of a file whose footer can be read.
+func (m *FileMetaData) encryptedColumns() string {
+	var names []string
+	for g := range m.RowGroups {
+		for c := range m.RowGroups[g].Columns {
+			chunk := &m.RowGroups[g].Columns[c]
+			var path []string
+			switch k := chunk.CryptoMetadata.Value.(type) {
+			case nil:
+				continue
+			case *format.EncryptionWithColumnKey:
+				path = k.PathInSchema
+			default:
+				path = chunk.MetaData.V.PathInSchema
+			}
+			if name := strings.Join(path, "."); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	const most = 12
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n > most:
+		return fmt.Sprintf(" (encrypted columns: %s, … %d in all)", strings.Join(names[:most], ", "), n)
+	}
+	return fmt.Sprintf(" (encrypted columns: %s)", strings.Join(names, ", "))
+}
+
 // Start returns the offset of the first page of the chunk.
 func (c *ColumnChunk) Start() int64 {
 	md := &c.MetaData.V
@@ -180,20 +211,6 @@ func (c *ColumnChunk) Start() int64 {
 		return d.V
 	}
 	return md.DataPageOffset
-}
-
-// WriteFooter appends the footer and the closing magic bytes to b.
-func WriteFooter(b []byte, m *FileMetaData) ([]byte, error) {
-	enc, err := thrift.Marshal(new(thrift.CompactProtocol), m)
-	if err != nil {
-		return b, fmt.Errorf("write footer: %w", err)
-	}
-	if len(enc) > MaxFooter {
-		return b, fmt.Errorf("write footer: it takes %d bytes, over the limit of %d: write larger row groups", len(enc), MaxFooter)
-	}
-	b = append(b, enc...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(enc)))
-	return append(b, magic...), nil
 }
 
 // Magic is written at both ends of a file.

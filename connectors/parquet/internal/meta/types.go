@@ -48,6 +48,8 @@ type ColumnMetaData struct {
 	DictionaryPageOffset  thrift.Null[int64]                     `thrift:"11,optional"`
 	Statistics            thrift.Null[Statistics]                `thrift:"12,optional"`
 	EncodingStats         thrift.Slice[format.PageEncodingStats] `thrift:"13,optional"`
+	BloomFilterOffset     thrift.Null[int64]                     `thrift:"14,optional"`
+	BloomFilterLength     thrift.Null[int32]                     `thrift:"15,optional"`
 }
 
 // ColumnChunk locates one column of one row group.

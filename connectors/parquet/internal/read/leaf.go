@@ -25,6 +25,7 @@ type leaf struct {
 	raw    scratch // physical values on their way to another type
 	defBuf scratch
 	repBuf scratch
+	aside  scratch // validity of rows that are passed over
 	dict   dictionary
 	index  []uint32
 	sizes  []int32
@@ -50,7 +51,7 @@ type leaf struct {
 
 func (l *leaf) release() {
 	l.out.release()
-	for _, s := range []*scratch{&l.src.buf, &l.page, &l.aux, &l.raw, &l.defBuf, &l.repBuf, &l.dict.data, &l.batchDefs, &l.batchReps} {
+	for _, s := range []*scratch{&l.src.buf, &l.page, &l.aux, &l.raw, &l.defBuf, &l.repBuf, &l.aside, &l.dict.data, &l.batchDefs, &l.batchReps} {
 		s.release()
 	}
 	if l.intern != nil {
@@ -87,7 +88,7 @@ func (l *leaf) readFlat(n int) (int, error) {
 		got += k
 		l.levels -= k
 		if errors.Is(err, errFull) {
-			if got > 0 {
+			if l.out.n > 0 {
 				return got, nil
 			}
 			k, err = l.oversized()
@@ -195,7 +196,7 @@ func (l *leaf) read(k, values int) error {
 	return l.convert(dst, raw, values)
 }
 
-// dropRows passes over the rows before the first wanted one.
+// dropRows passes over the rows before the next wanted one. What was read for the batch stays.
 func (l *leaf) dropRows() error {
 	for l.skip > 0 {
 		if l.levels == 0 {
@@ -207,14 +208,10 @@ func (l *leaf) dropRows() error {
 			}
 			continue
 		}
-		limit := l.out.limit
-		l.out.limit = maxData
-		k, err := l.segment(min(l.skip, l.levels))
-		l.out.limit = limit
-		if err != nil {
+		k := min(l.skip, l.levels)
+		if err := l.pass(k); err != nil {
 			return err
 		}
-		l.out.release()
 		l.levels -= k
 		l.skip -= k
 	}

@@ -23,6 +23,8 @@ type Config struct {
 	// ColumnBytes is the size from which on a column of byte arrays is full,
 	// which ends the batch early. A single larger value still gets through.
 	ColumnBytes int
+	// Pushed says that the rows to read come by Push, not from the range that Open is given.
+	Pushed bool
 }
 
 const (
@@ -40,6 +42,7 @@ type RowGroup struct {
 // column is one top-level field with what a fuller neighbour has left unread.
 type column struct {
 	*field
+	queue   []Span // rows to read
 	pending arrow.Array
 	perRow  int // bytes of byte arrays per row, as seen so far
 }
@@ -51,27 +54,30 @@ func Open(r io.ReaderAt, m *meta.FileMetaData, s *schema.Schema, g int, fields [
 	if from < 0 || to > rg.NumRows || from > to {
 		return nil, fmt.Errorf("rows %d to %d are outside row group %d, which has %d", from, to, g, rg.NumRows)
 	}
-	out := &RowGroup{cfg: cfg, rows: to - from}
+	out := &RowGroup{cfg: cfg}
 	leaves := 0
 	for _, i := range fields {
 		leaves += len(s.Fields[i].Columns(nil))
 	}
 	window := max(min(cfg.Window, allWindows/max(leaves, 1)), minWindow)
 	for _, i := range fields {
-		f, err := out.openField(r, rg, s.Fields[i], window, from, s.Fields[i].Nested())
+		f, err := out.openField(r, rg, s.Fields[i], window, s.Fields[i].Nested())
 		if err != nil {
 			out.Close()
 			return nil, fmt.Errorf("open row group %d: %w", g, err)
 		}
 		out.columns = append(out.columns, &column{field: f})
 	}
+	if !cfg.Pushed {
+		out.Push(Span{from, to - from})
+	}
 	return out, nil
 }
 
-func (rg *RowGroup) openField(r io.ReaderAt, m *meta.RowGroup, sf *schema.Field, window int, from int64, nested bool) (*field, error) {
+func (rg *RowGroup) openField(r io.ReaderAt, m *meta.RowGroup, sf *schema.Field, window int, nested bool) (*field, error) {
 	f := &field{Field: sf}
 	if sf.Kind == schema.Leaf {
-		l, err := rg.openLeaf(r, m, sf, window, from, nested)
+		l, err := rg.openLeaf(r, m, sf, window, nested)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", sf.Column.Path, err)
 		}
@@ -79,7 +85,7 @@ func (rg *RowGroup) openField(r io.ReaderAt, m *meta.RowGroup, sf *schema.Field,
 		return f, nil
 	}
 	for _, c := range sf.Children {
-		child, err := rg.openField(r, m, c, window, from, nested)
+		child, err := rg.openField(r, m, c, window, nested)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +98,7 @@ func (rg *RowGroup) openField(r io.ReaderAt, m *meta.RowGroup, sf *schema.Field,
 	return f, nil
 }
 
-func (rg *RowGroup) openLeaf(r io.ReaderAt, m *meta.RowGroup, sf *schema.Field, window int, from int64, nested bool) (*leaf, error) {
+func (rg *RowGroup) openLeaf(r io.ReaderAt, m *meta.RowGroup, sf *schema.Field, window int, nested bool) (*leaf, error) {
 	chunk := &m.Columns[sf.Column.Index]
 	md := &chunk.MetaData.V
 	if err := codec.Supported(md.Codec); err != nil {
@@ -100,10 +106,10 @@ func (rg *RowGroup) openLeaf(r io.ReaderAt, m *meta.RowGroup, sf *schema.Field, 
 	}
 	alloc := rg.cfg.Allocator
 	l := &leaf{
-		col: sf.Column, codec: md.Codec, width: physicalWidth(sf.Column), nested: nested, skip: int(from),
+		col: sf.Column, codec: md.Codec, width: physicalWidth(sf.Column), nested: nested,
 		index: make([]uint32, indexChunk),
 	}
-	for _, s := range []*scratch{&l.src.buf, &l.page, &l.aux, &l.raw, &l.defBuf, &l.repBuf, &l.dict.data, &l.batchDefs, &l.batchReps} {
+	for _, s := range []*scratch{&l.src.buf, &l.page, &l.aux, &l.raw, &l.defBuf, &l.repBuf, &l.aside, &l.dict.data, &l.batchDefs, &l.batchReps} {
 		s.mem = alloc
 	}
 	l.out = builder{mem: alloc, limit: min(rg.cfg.ColumnBytes, maxData)}
@@ -173,7 +179,7 @@ func (c *column) next(rg *RowGroup, n int) (arrow.Array, error) {
 		defer p.Release()
 		return array.NewSlice(p, 0, int64(n)), nil
 	}
-	if err := c.fill(rg, n); err != nil {
+	if err := c.fillSpans(rg, n); err != nil {
 		return nil, err
 	}
 	d, err := c.assemble(rg.cfg.Allocator)
@@ -181,6 +187,7 @@ func (c *column) next(rg *RowGroup, n int) (arrow.Array, error) {
 		return nil, err
 	}
 	defer d.Release()
+	c.took(d.Len())
 	for _, l := range c.leaves {
 		l.clearBatch()
 	}
@@ -214,12 +221,8 @@ func (c *column) putBack(a arrow.Array, n int) {
 	p.Release()
 }
 
-// fill reads rows into the leaves of the column.
+// fill reads rows into the leaves of a nested column.
 func (c *column) fill(rg *RowGroup, n int) error {
-	if c.Kind == schema.Leaf {
-		_, err := c.leaves[0].readFlat(n)
-		return err
-	}
 	for _, l := range c.leaves {
 		if err := l.dropNested(); err != nil {
 			return err

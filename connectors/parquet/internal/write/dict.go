@@ -89,7 +89,7 @@ func (d *dict) add(v []byte, h uint32) {
 }
 
 func (d *dict) grow() {
-	d.table = make([]int32, max(1024, len(d.table)*2))
+	d.table = make([]int32, max(64, len(d.table)*2))
 	mask := uint32(len(d.table) - 1)
 	for i, h := range d.hashes {
 		p := h & mask

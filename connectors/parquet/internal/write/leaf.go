@@ -52,6 +52,9 @@ type Leaf struct {
 	tried    int  // values that went through the dictionary
 	pageRaw  int  // their bytes in the page
 
+	bloom  bool
+	hashes buffer // of plain values of the row group, for its Bloom filter
+
 	chunk   buffer // finished pages
 	packed  buffer // one page, compressed
 	values  int64  // levels in chunk
@@ -68,7 +71,7 @@ type Leaf struct {
 // the arrays that will come.
 func NewLeaf(c *schema.Column, path []string, dt arrow.DataType, cd format.CompressionCodec, stats bool, mem memory.Allocator) (*Leaf, error) {
 	l := &Leaf{col: c, path: path, codec: cd, typ: dt}
-	for _, b := range []*buffer{&l.vals, &l.valid, &l.chunk, &l.packed, &l.dict.data} {
+	for _, b := range []*buffer{&l.vals, &l.valid, &l.chunk, &l.packed, &l.dict.data, &l.hashes} {
 		b.mem = mem
 	}
 	if err := l.plan(dt); err != nil {
@@ -92,7 +95,7 @@ func NewLeaf(c *schema.Column, path []string, dt arrow.DataType, cd format.Compr
 // reset readies the leaf for a row group.
 func (l *Leaf) reset() {
 	l.startPage()
-	l.chunk.n = 0
+	l.chunk.n, l.hashes.n = 0, 0
 	l.values, l.raw, l.allNull = 0, 0, 0
 	l.plain, l.indexed = 0, 0
 	l.bounds.reset()
@@ -109,14 +112,14 @@ func (l *Leaf) startPage() {
 
 // Held is the memory that the leaf holds.
 func (l *Leaf) Held() int64 {
-	return l.vals.held() + l.valid.held() + l.chunk.held() + l.packed.held() + l.dict.held() +
+	return l.vals.held() + l.valid.held() + l.chunk.held() + l.packed.held() + l.dict.held() + l.hashes.held() +
 		int64(cap(l.idx))*4 + int64(cap(l.defs)+cap(l.reps))
 }
 
 // Release frees the memory of the leaf.
 func (l *Leaf) Release() {
 	l.dict.forget()
-	for _, b := range []*buffer{&l.vals, &l.valid, &l.chunk, &l.packed, &l.dict.data} {
+	for _, b := range []*buffer{&l.vals, &l.valid, &l.chunk, &l.packed, &l.dict.data, &l.hashes} {
 		b.release()
 	}
 }
@@ -160,6 +163,7 @@ func (l *Leaf) FlushPage() error {
 		l.indexed++
 	} else {
 		l.plain++
+		l.hashValues(l.vals.bytes()[headroom:])
 	}
 	page := l.withLevels()
 	l.allNull += int64(l.nulls)
@@ -252,11 +256,17 @@ func (l *Leaf) emit(h *meta.PageHeader, page []byte, dst *buffer) error {
 }
 
 // WriteChunk ends the row group of the column: it writes its chunk to w, which
-// is at offset in the file, and returns the chunk's metadata.
-func (l *Leaf) WriteChunk(w io.Writer, offset int64) (meta.ColumnChunk, error) {
-	var none meta.ColumnChunk
+// is at offset in the file, and returns the chunk's metadata and Bloom filter,
+// which is nil unless WantBloom was called.
+func (l *Leaf) WriteChunk(w io.Writer, offset int64) (chunk meta.ColumnChunk, filter []byte, err error) {
 	if err := l.FlushPage(); err != nil {
-		return none, err
+		return chunk, nil, err
+	}
+	if l.indexed > 0 {
+		l.hashValues(l.dict.data.bytes())
+	}
+	if filter, err = l.takeBloom(); err != nil {
+		return chunk, nil, err
 	}
 	md := meta.ColumnMetaData{
 		Type: l.col.Physical, PathInSchema: l.path, Codec: l.codec,
@@ -268,10 +278,10 @@ func (l *Leaf) WriteChunk(w io.Writer, offset int64) (meta.ColumnChunk, error) {
 		l.vals.n = 0
 		h := meta.PageHeader{Type: format.DictionaryPage, NumValues: int32(l.dict.len()), Encoding: format.Plain}
 		if err := l.emit(&h, l.dict.data.bytes(), &l.vals); err != nil {
-			return none, fmt.Errorf("dictionary: %w", err)
+			return chunk, nil, fmt.Errorf("dictionary: %w", err)
 		}
 		if _, err := w.Write(l.vals.bytes()); err != nil {
-			return none, err
+			return chunk, nil, err
 		}
 		md.DictionaryPageOffset = thrift.New(offset)
 		md.DataPageOffset = offset + int64(l.vals.n)
@@ -284,10 +294,10 @@ func (l *Leaf) WriteChunk(w io.Writer, offset int64) (meta.ColumnChunk, error) {
 		md.EncodingStats = append(md.EncodingStats, format.PageEncodingStats{PageType: format.DataPage, Encoding: format.Plain, Count: l.plain})
 	}
 	if _, err := w.Write(l.chunk.bytes()); err != nil {
-		return none, err
+		return chunk, nil, err
 	}
 	md.TotalCompressedSize += int64(l.chunk.n)
 	md.TotalUncompressedSize = l.raw
 	l.reset()
-	return meta.ColumnChunk{MetaData: thrift.New(md)}, nil
+	return meta.ColumnChunk{MetaData: thrift.New(md)}, filter, nil
 }

@@ -103,6 +103,13 @@ func WithCommitEvery(d time.Duration) RunOption {
 	return func(c *runConfig) { c.CommitEvery = d }
 }
 
+// WithIsolate runs steps that decode in child processes, copies of this program that do nothing else: a file that crashes a decoder, or keeps it busy
+// for longer than timeout (0: a minute), is then a row that fails, with the signal in its error. It costs some memory for each process, and a few
+// percent of time.
+func WithIsolate(timeout time.Duration) RunOption {
+	return func(c *runConfig) { c.Isolate, c.IsolateTimeout = true, timeout }
+}
+
 // WithReport copies the report of a run into r when the run ends: what terminals that return rows otherwise do not tell. One run at a
 // time may write to r.
 func WithReport(r *dataset.Report) RunOption { return func(c *runConfig) { c.report = r } }

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-data/sluice/executor/commit"
 	"github.com/sluice-data/sluice/operators"
 	"github.com/sluice-data/sluice/operators/infer"
+	"github.com/sluice-data/sluice/operators/isolate"
 	"github.com/sluice-data/sluice/operators/media"
 	"github.com/sluice-data/sluice/operators/python"
 	"github.com/sluice-data/sluice/operators/relational"
@@ -34,18 +35,27 @@ func Open(_ context.Context, opts ...Option) (*Session, error) {
 	if c.exec.MemoryBytes == 0 {
 		c.exec.MemoryBytes = executor.DefaultMemory()
 	}
-	c.exec.Index = commit.UserIndex()
+	c.exec.Index, c.exec.Isolate = commit.UserIndex(), isolate.Wrap
 	local, err := executor.New(c.exec)
 	if err != nil {
 		return nil, err
 	}
-	reg := dataset.NewRegistry()
-	if err := errors.Join(operators.Register(reg), relational.Register(reg), media.Register(reg), python.Register(reg),
-		infer.Register(reg, infer.Deps{Open: engines, Ready: ready}), all.Register(reg)); err != nil {
+	reg, err := registry()
+	if err != nil {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
 	return &Session{reg: reg, local: local, run: c.run, stats: newStats()}, nil
 }
+
+// registry makes everything that is known by name.
+func registry() (*dataset.Registry, error) {
+	reg := dataset.NewRegistry()
+	return reg, errors.Join(operators.Register(reg), relational.Register(reg), media.Register(reg), python.Register(reg),
+		infer.Register(reg, infer.Deps{Open: engines, Ready: ready}), all.Register(reg))
+}
+
+// A program that imports this package can be its own child process (WithIsolate): as one it does nothing else.
+func init() { isolate.Serve(registry) }
 
 // With returns a session with other options for runs, on the same machine and memory. Only the session that was opened is closed.
 func (s *Session) With(opts ...RunOption) *Session {

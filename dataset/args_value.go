@@ -48,6 +48,18 @@ func (b *ByteSize) UnmarshalText(text []byte) error {
 	return err
 }
 
+// UnmarshalJSON reads a size as JSON writes it, a number of bytes, and as people write it.
+func (b *ByteSize) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '"' {
+		return json.Unmarshal(data, (*int64)(b))
+	}
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	return b.UnmarshalText([]byte(text))
+}
+
 // String writes the size in the largest binary unit that is exact, else in bytes, so that it reads back equal.
 func (b ByteSize) String() string {
 	for _, u := range []struct {

@@ -100,3 +100,19 @@ type Batched interface{ SeesBatch() bool }
 // Seeded is implemented by operators that draw by hash of a seed and of row identities (sample, shuffle). WithSeed returns the operator under
 // the run's seed, unless it was given one of its own.
 type Seeded interface{ WithSeed(seed uint64) Spec }
+
+// Isolable is implemented by operators that may be run in a child process, as what they call may take a process down with it: decoders, models. It is
+// asked after the optimizer. Such an operator works on rows one after the other, tells a RowMarker of each, and gives rows in the order of its input, at
+// most one for each; it makes no asynchronous calls and wants no scratch files.
+type Isolable interface {
+	Spec
+	// Recipe tells how the Spec is built again: from the definitions of that name and with these parameters, each step composed into the one before. None
+	// means that it need not or cannot run elsewhere.
+	Recipe() []Ingredient
+}
+
+// Ingredient is one step of a recipe. Params is, or points to, a parameter struct of the Def of that name.
+type Ingredient struct {
+	Name   string
+	Params any
+}

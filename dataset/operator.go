@@ -106,6 +106,10 @@ type Runtime interface {
 	Warn(class, example string)
 }
 
+// RowMarker is implemented by a Runtime that wants to know which row of its block an operator works on. Operators that are Isolable say so
+// before they touch what lies in the row, as often as they come back to it.
+type RowMarker interface{ MarkRow(row int) }
+
 // ScratchFile is a temporary file whose growth is metered. Write appends; ReadAt is safe for concurrent use.
 type ScratchFile struct {
 	*os.File

@@ -119,3 +119,34 @@ func (n *Node) with(i int, in *Node) *Node {
 func (rw *rewriter) only(in *Node) bool { return rw.users[in] <= 1 }
 
 func (h Hints) zero() bool { return h == Hints{} }
+
+// Replace rewrites the outputs of a plan with other Specs, which must take and give the columns of those they stand for.
+func Replace(outs []Output, with func(Spec) Spec) []Output {
+	outs = slices.Clone(outs)
+	done := map[*Node]*Node{}
+	for i := range outs {
+		outs[i].Node = replace(outs[i].Node, with, done)
+	}
+	return outs
+}
+
+func replace(n *Node, with func(Spec) Spec, done map[*Node]*Node) *Node {
+	if m, ok := done[n]; ok {
+		return m
+	}
+	m := n
+	for i, in := range n.Inputs {
+		if c := replace(in, with, done); c != in {
+			m = m.with(i, c)
+		}
+	}
+	if n.Spec != nil {
+		if s := with(n.Spec); s != n.Spec {
+			c := *m
+			c.Spec = s
+			m = &c
+		}
+	}
+	done[n] = m
+	return m
+}

@@ -59,6 +59,10 @@ type Options struct {
 	Changed     ChangedPolicy
 	Grown       GrownPolicy
 	Command     string // the command as typed, for the log
+	// Isolate runs steps that call decoders in child processes: what takes such a process down costs one row. IsolateTimeout is how long one row may
+	// take there; 0: a minute.
+	Isolate        bool
+	IsolateTimeout time.Duration
 }
 
 // Report is what a run did, filled in while it runs.

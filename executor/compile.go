@@ -44,7 +44,7 @@ func (s *PhysicalStage) out() *arrow.Schema {
 }
 
 // Compile optimises a plan and cuts it into stages. Schema errors name the step.
-func Compile(ctx context.Context, p *dataset.Plan, parallel int) (*Physical, error) {
+func Compile(ctx context.Context, p *dataset.Plan, cfg *Config) (*Physical, error) {
 	schemas := dataset.NewSchemas()
 	for _, o := range p.Outputs { // mistakes are reported on the plan as written
 		sc, err := schemas.Of(ctx, o.Node)
@@ -61,8 +61,13 @@ func Compile(ctx context.Context, p *dataset.Plan, parallel int) (*Physical, err
 	if err != nil {
 		return nil, err
 	}
+	if p.Options.Isolate {
+		if outs, err = isolated(outs, p.Options, cfg); err != nil {
+			return nil, err
+		}
+	}
 	c := &compiler{
-		ctx: ctx, parallel: parallel, noFuse: p.Options.Batch.NoFuse, opts: p.Options, schemas: dataset.NewSchemas(),
+		ctx: ctx, parallel: cfg.Parallel, noFuse: p.Options.Batch.NoFuse, opts: p.Options, schemas: dataset.NewSchemas(),
 		stageOf: map[*dataset.Node]int{}, users: map[*dataset.Node]int{},
 	}
 	roots := make([]*dataset.Node, len(outs))
@@ -91,6 +96,14 @@ func Compile(ctx context.Context, p *dataset.Plan, parallel int) (*Physical, err
 	c.order(p.Options)
 	c.number()
 	return &Physical{Stages: c.stages, Changes: changes}, nil
+}
+
+// isolated has steps run in child processes that say that they can.
+func isolated(outs []dataset.Output, opts dataset.Options, cfg *Config) ([]dataset.Output, error) {
+	if cfg.Isolate == nil {
+		return nil, dataset.Usagef("--isolate: this program starts no child processes")
+	}
+	return dataset.Replace(outs, func(s dataset.Spec) dataset.Spec { return cfg.Isolate(s, opts.IsolateTimeout) }), nil
 }
 
 type compiler struct {

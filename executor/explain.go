@@ -32,7 +32,7 @@ type measured struct {
 
 // Describe explains a plan without running it.
 func (l *Local) Describe(ctx context.Context, p *dataset.Plan) (*Explanation, error) {
-	c, err := Compile(ctx, p, l.cfg.Parallel)
+	c, err := Compile(ctx, p, &l.cfg)
 	if err != nil {
 		return nil, err
 	}

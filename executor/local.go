@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
@@ -24,6 +25,8 @@ type Config struct {
 	Watch func(Watcher)
 	// Slow, if set, is told of blocks and calls that took unusually long, on the goroutine that computed them; it must not wait.
 	Slow func(SlowBlock)
+	// Isolate makes a Spec whose instances run s in child processes, if s can; for plans that ask for it.
+	Isolate func(s dataset.Spec, timeout time.Duration) dataset.Spec
 	// Index is told the place of each result that a run begins on or finds complete. The zero value tells nobody.
 	Index commit.Index
 }
@@ -101,7 +104,7 @@ func (l *Local) Run(ctx context.Context, p *dataset.Plan) iter.Seq2[*block.Block
 
 // prepare compiles the plan and opens its targets. A nil run means that nothing has to be done. again is set for a retry.
 func (l *Local) prepare(ctx context.Context, p *dataset.Plan, again *retry) (*run, error) {
-	c, err := Compile(ctx, p, l.cfg.Parallel)
+	c, err := Compile(ctx, p, &l.cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -107,6 +107,30 @@ func TestBadImages(t *testing.T) {
 	}
 }
 
+// TestIsolate: pictures decoded in child processes give what they give here, broken ones too.
+func TestIsolate(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range badImages(t) {
+		write(t, filepath.Join(dir, name), string(data))
+	}
+	pipeline := `*.* | decode | where width > 10 | resize 20x10 | encode png | select path, width, format, image | -`
+	plain, plainErrs, code := run(t, dir, "", "--on-error", "skip", pipeline)
+	if code != 0 || plain == "" {
+		t.Fatal(plainErrs)
+	}
+	out, errs, code := run(t, dir, "", "--on-error", "skip", "--isolate", pipeline)
+	if code != 0 || out != plain {
+		t.Errorf("code %d; isolated steps give\n%s\nwant\n%s\n%s", code, out, plain, errs)
+	}
+	causes := func(s string) string { _, s, _ = strings.Cut(s, "\n"); return s } // without the line that has times
+	if causes(errs) != causes(plainErrs) {
+		t.Errorf("isolated steps say\n%s\nwant\n%s", errs, plainErrs)
+	}
+	if _, errs, code := run(t, dir, "", "--isolate-timeout", "5s", pipeline); code != 2 || !strings.Contains(errs, "--isolate-timeout") {
+		t.Errorf("a time without --isolate: code %d, %s", code, errs)
+	}
+}
+
 // nothingAt fails when a result, or a part of one, is to be seen.
 func nothingAt(t *testing.T, dir, name string) {
 	t.Helper()

@@ -2,14 +2,15 @@ package main
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/sluice-data/sluice/cmd/sluice/internal/cli"
+	"github.com/sluice-data/sluice/gpu/onnx"
 	"github.com/sluice-data/sluice/operators/media"
+	pyhost "github.com/sluice-data/sluice/operators/python"
 )
 
 // askWithin is how long a program may take to say its version.
@@ -19,7 +20,7 @@ const askWithin = 10 * time.Second
 func libraries(ctx context.Context) []cli.Library {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	return []cli.Library{turbo(), python(ctx), program(ctx, "ffmpeg", "video and most audio", "-version", install("ffmpeg", "ffmpeg"))}
+	return []cli.Library{turbo(), python(ctx), runtimeLibrary(), program(ctx, "ffmpeg", "video and most audio", "-version", install("ffmpeg", "ffmpeg"))}
 }
 
 func turbo() cli.Library {
@@ -30,17 +31,26 @@ func turbo() cli.Library {
 	return l
 }
 
-// python looks for an interpreter with pyarrow, which user functions in Python run in.
+// python starts the interpreter that user functions in Python run in.
 func python(ctx context.Context) cli.Library {
-	l := cli.Library{Name: "python with pyarrow", Uses: "functions in Python", Install: "python3 -m pip install pyarrow"}
-	name := os.Getenv("SLUICE_PYTHON")
-	if name == "" {
-		name = "python3"
+	l := cli.Library{Name: "python with pyarrow", Uses: "functions in Python"}
+	found, err := pyhost.Probe(ctx)
+	if err != nil {
+		l.Cause = err.Error()
 	}
-	out, err := exec.CommandContext(ctx, name, "-c", "import sys, pyarrow; print('%d.%d.%d, pyarrow %s' % (*sys.version_info[:3], pyarrow.__version__))").Output()
-	if err == nil {
-		l.Found = name + " " + strings.TrimSpace(string(out))
+	l.Found = found
+	return l
+}
+
+// runtimeLibrary loads the library of models in this process.
+func runtimeLibrary() cli.Library {
+	l := cli.Library{Name: "ONNX Runtime", Uses: "models in this process (onnx:)"}
+	version, path, err := onnx.Version()
+	if err != nil {
+		l.Cause = err.Error()
+		return l
 	}
+	l.Found = version + ", " + path
 	return l
 }
 

@@ -35,6 +35,14 @@ var environment = sync.OnceValue(func() error {
 	return nil
 })
 
+// loadedVersion loads the library and asks it.
+func loadedVersion() (string, error) {
+	if err := environment(); err != nil {
+		return "", err
+	}
+	return ort.GetVersion(), nil
+}
+
 // key tells sessions apart.
 type key struct {
 	path    string

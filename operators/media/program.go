@@ -22,6 +22,7 @@ var (
 	_ dataset.FilterCommuter = (*Program)(nil)
 	_ dataset.Memory         = (*Program)(nil)
 	_ dataset.Backend        = (*Program)(nil)
+	_ dataset.Isolable       = (*Program)(nil)
 )
 
 // Name is the step's name, or the names of all steps joined by plus signs.
@@ -54,6 +55,18 @@ func (p *Program) Params() any {
 	all := make([]named, len(p.steps))
 	for i := range p.steps {
 		all[i] = named{p.steps[i].name, p.steps[i].params}
+	}
+	return all
+}
+
+// Recipe implements dataset.Isolable. Programs that decode run what may take a process down; the others work on pixels of ours.
+func (p *Program) Recipe() []dataset.Ingredient {
+	if p.steps[0].decode == nil {
+		return nil
+	}
+	all := make([]dataset.Ingredient, len(p.steps))
+	for i := range p.steps {
+		all[i] = dataset.Ingredient{Name: p.steps[i].name, Params: p.steps[i].params}
 	}
 	return all
 }

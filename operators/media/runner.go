@@ -25,6 +25,7 @@ type runner struct {
 	dest    string // the image column of the output, "" if it passes through
 
 	rt     dataset.Runtime
+	marker dataset.RowMarker // nil: nobody asks
 	worker *imaging.Worker
 	held   reservation
 	rows   rowSet
@@ -73,6 +74,7 @@ func newRunner(p *Program, in *arrow.Schema) (*runner, error) {
 // Open makes the worker.
 func (r *runner) Open(_ context.Context, rt dataset.Runtime) error {
 	r.rt = rt
+	r.marker, _ = rt.(dataset.RowMarker)
 	r.worker = imaging.NewWorker()
 	return nil
 }
@@ -113,6 +115,9 @@ func (r *runner) runRows(ctx context.Context, b *block.Block, cells *cells, emit
 	for i, row := range r.rows.index {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
+		}
+		if r.marker != nil {
+			r.marker.MarkRow(int(row))
 		}
 		res, err := r.runRow(ctx, cells, i, row)
 		if err != nil {
@@ -182,6 +187,9 @@ func (r *runner) readHeaders(b *block.Block, cells *cells) error {
 	for row := range b.NumRows() {
 		var h imaging.Header
 		if r.decode != nil && !cells.null(row) {
+			if r.marker != nil {
+				r.marker.MarkRow(row)
+			}
 			var err error
 			if h, err = imaging.ReadHeader(cells.file(row), r.decode.limits); err != nil {
 				if err := r.fail(b, row, err); err != nil {

@@ -23,7 +23,7 @@ import (
 type inline struct {
 	dt.BenchRuntime
 	ctx    context.Context
-	failed int
+	failed error
 }
 
 // Async implements dataset.Runtime.
@@ -32,7 +32,7 @@ func (rt *inline) Async(fn func(context.Context) func(dataset.Emit) error) error
 }
 
 // Fail implements dataset.Runtime.
-func (rt *inline) Fail(*block.Block, int, error) error { rt.failed++; return nil }
+func (rt *inline) Fail(_ *block.Block, _ int, err error) error { rt.failed = err; return nil }
 
 // BenchmarkBatch has one process work on batches of numbers. "identity" returns the batch as it is: the bytes are copied once, into shared memory.
 // "copy" returns new columns of the same size, which the function makes and the host writes into shared memory.
@@ -75,7 +75,7 @@ func benchmark(b *testing.B, python, fn string, rows int) {
 		}
 	}()
 	batch := func() {
-		if err := o.Process(b.Context(), 0, in, nil); err != nil || rt.failed > 0 {
+		if err := o.Process(b.Context(), 0, in, nil); err != nil || rt.failed != nil {
 			b.Fatal(err, rt.failed)
 		}
 	}
@@ -85,11 +85,11 @@ func benchmark(b *testing.B, python, fn string, rows int) {
 	pool := o.(*op).pool
 	pr := <-pool.idle
 	pool.idle <- pr
-	begun := cpuTime(pr.pid)
+	begun := cpuTime(pr.Pid)
 	for b.Loop() {
 		batch()
 	}
-	b.ReportMetric(float64((cpuTime(pr.pid)-begun).Microseconds())/float64(b.N), "cpu-µs/batch") // what a busy machine does not blur
+	b.ReportMetric(float64((cpuTime(pr.Pid)-begun).Microseconds())/float64(b.N), "cpu-µs/batch") // what a busy machine does not blur
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N), "µs/batch")
 }
 

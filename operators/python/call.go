@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 	"github.com/sluice-data/sluice/dataset/codec"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // try calls the function on b, which begins at row at of the flight's batch, and on its halves if it fails. again says that the process has died on
@@ -24,7 +25,7 @@ func (o *op) try(ctx context.Context, b *block.Block, at int, f *flight, again b
 		return
 	}
 	n := b.NumRows()
-	d, crashed := errors.AsType[*died](err)
+	d, crashed := errors.AsType[*child.Died](err)
 	r, isRaised := errors.AsType[*raised](err)
 	_, fatal := errors.AsType[*dataset.FatalError](err) // no process can be started: no row is to blame
 	switch {
@@ -35,8 +36,8 @@ func (o *op) try(ctx context.Context, b *block.Block, at int, f *flight, again b
 			o.log.Error("python", "error", m.text, "traceback", m.traceback)
 		}
 		f.err = err
-	case crashed && !again && !d.sure && (n == 1 || o.random): // it may have been killed for reasons of its own
-		o.log.Warn("python process died", "rows", n, "cause", d.text)
+	case crashed && !again && !d.Final && (n == 1 || o.random): // it may have been killed for reasons of its own
+		o.log.Warn("python process died", "rows", n, "cause", d.Text)
 		o.try(ctx, b, at, f, true)
 	case n == 1 || o.random:
 		if isRaised {
@@ -47,7 +48,7 @@ func (o *op) try(ctx context.Context, b *block.Block, at int, f *flight, again b
 		}
 	default:
 		if crashed {
-			o.log.Warn("python process died", "rows", n, "cause", d.text)
+			o.log.Warn("python process died", "rows", n, "cause", d.Text)
 		}
 		for _, half := range []struct{ from, n int }{{0, n / 2}, {n / 2, n - n/2}} {
 			if f.err == nil {
@@ -65,89 +66,107 @@ func (o *op) call(ctx context.Context, b *block.Block, at int, f *flight) error 
 	if err != nil {
 		return err
 	}
-	defer func() { in.free() }()
+	defer func() { in.Return() }()
 	p, err := o.pool.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	limit := o.spec.p.Timeout
 	tctx, cancel := context.WithTimeoutCause(ctx, limit,
-		&died{fmt.Sprintf("the call on %d rows took longer than timeout=%v; its process was killed", b.NumRows(), limit), "timeout", true})
+		&child.Died{Text: fmt.Sprintf("the call on %d rows took longer than timeout=%v; its process was killed", b.NumRows(), limit), Kind: "timeout", Final: true})
 	defer cancel()
-	where := in.place
-	where.n = int64(n)
-	r, err := o.converse(tctx, p, callRequest{Op: "call", In: where, Stream: stream})
+	where := in.Place
+	where.N = int64(n)
+	r, err := o.converse(tctx, p, callRequest{in: where, stream: stream})
 	if r != nil && r.Kept {
 		p.kept = append(p.kept, in)
 		in = nil
 	}
 	switch {
 	case err == nil:
-	case isDied(err) || ctx.Err() != nil:
+	case child.IsDied(err) || ctx.Err() != nil:
 		o.pool.bury(p)
 		return err
 	default:
 		o.pool.put(p)
 		return err
 	}
-	var room *slab
-	if r.Out.filled {
+	var room *child.Slab
+	if r.written {
 		room, p.room = p.room, nil
 	}
 	o.pool.put(p)
-	for _, t := range r.Tracebacks {
-		o.log.Error("python", "traceback", t)
-	}
 	return o.accept(b, at, r, room, f)
 }
 
-func isDied(err error) bool {
-	_, ok := errors.AsType[*died](err)
-	return ok
-}
-
-// converse has one call made, and gives the process room for what it returns when it asks.
+// converse has one call made, and gives the process room for what it returns: as much as the last call wrote, or what it asks for.
 func (o *op) converse(ctx context.Context, p *proc, msg callRequest) (*reply, error) {
-	if p.room != nil {
-		msg.Out = p.room.place
+	if p.room == nil && p.wrote > 0 {
+		p.room, _ = o.slabs.Get(p.wrote + p.wrote/8) // if there is none it asks, and is told
 	}
-	var send any = msg
+	if p.room != nil {
+		msg.out = p.room.Place
+	}
+	r := &reply{}
+	err := p.exchange(ctx, &msg, r)
 	for {
-		var r reply
-		if err := p.exchange(ctx, send, &r); err != nil {
-			return &r, err
+		if err != nil {
+			return r, err
 		}
 		switch r.Op {
 		case "done":
-			written := len(r.Passed) < len(o.lay.get) || r.Errors || r.Parents
-			if written != r.Out.filled || written && (p.room == nil || r.Out != p.room.place || r.Len < 0 || r.Len > r.Out.n) {
-				return nil, p.stop(&died{"the process wrote its result where it was not told to", "process", false})
+			if err := o.check(p, r); err != nil {
+				return nil, err
 			}
-			return &r, nil
+			p.wrote = int(r.Len)
+			return r, nil
+		case "tracebacks":
+			for _, t := range r.Tracebacks {
+				o.log.Error("python", "traceback", t)
+			}
+			r = &reply{}
+			err = p.hear(ctx, r)
 		case "room":
-			p.room.free()
-			p.room = nil
-			room, err := o.slabs.get(int(r.Len + r.Len/8))
-			if err != nil {
-				send = roomReply{Full: err.Error()}
-				continue
-			}
-			p.room = room
-			send = roomReply{Out: room.place}
+			send := o.giveRoom(p, int(r.Len+r.Len/8))
+			r = &reply{}
+			err = p.exchange(ctx, send, r)
 		default:
-			return nil, p.stop(&died{fmt.Sprintf("the process answered %q", r.Op), "process", false})
+			return nil, p.Stop(&child.Died{Text: fmt.Sprintf("the process answered %q", r.Op), Kind: "process"})
 		}
 	}
 }
 
+// check refuses an answer that says more than it may. A batch that came back as a whole is one whose columns were all passed on.
+func (o *op) check(p *proc, r *reply) error {
+	if r.whole {
+		for i := range o.lay.get {
+			r.passed = append(r.passed, [2]int{i, i})
+		}
+	}
+	written := len(r.passed) < len(o.lay.get) || r.errors || r.parents
+	if written != r.written || written && (p.room == nil || r.Len < 0 || r.Len > p.room.Place.N) {
+		return p.Stop(&child.Died{Text: "the process wrote its result where it was not told to", Kind: "process"})
+	}
+	return nil
+}
+
+// giveRoom gives the process other room than it had.
+func (o *op) giveRoom(p *proc, n int) roomReply {
+	p.room.Return()
+	p.room = nil
+	room, err := o.slabs.Get(n)
+	if err != nil {
+		return roomReply{Full: err.Error()}
+	}
+	p.room = room
+	return roomReply{Out: &room.Place}
+}
+
 // encode writes the columns that the function gets into shared memory. n is the length of the message, which begins at the slab's place.
-func (o *op) encode(b *block.Block) (in *slab, n int, stream bool, err error) {
+func (o *op) encode(b *block.Block) (in *child.Slab, n int, stream bool, err error) {
 	cols := make([]arrow.Array, len(o.lay.seen))
-	size := int64(16<<10) + int64(len(cols))*512
 	for i, c := range o.lay.seen {
 		cols[i] = b.Column(c)
-		live := block.ArrayBytes(cols[i])
-		size += live + live/64
 	}
 	rec := array.NewRecordBatch(o.lay.give, cols, int64(b.NumRows()))
 	defer rec.Release()
@@ -156,26 +175,26 @@ func (o *op) encode(b *block.Block) (in *slab, n int, stream bool, err error) {
 		e = codec.NewStreamEncoder(o.lay.give, o.mem)
 	}
 	defer o.encoders.Put(e)
-	if in, err = o.slabs.get(int(size)); err != nil {
+	if in, err = o.slabs.Get(child.StreamBytes(cols)); err != nil {
 		return nil, 0, false, err
 	}
-	out, err := e.Append(in.bytes[:0], rec)
-	if err == nil && len(out) > cap(in.bytes) { // it was more than expected
-		in.free()
-		if in, err = o.slabs.get(len(out)); err == nil {
-			copy(in.bytes, out)
+	out, err := e.Append(in.Bytes[:0], rec)
+	if err == nil && len(out) > cap(in.Bytes) { // it was more than expected
+		in.Return()
+		if in, err = o.slabs.Get(len(out)); err == nil {
+			copy(in.Bytes, out)
 		}
 	}
 	if err != nil {
-		in.free()
+		in.Return()
 		return nil, 0, false, err
 	}
-	in.place.at += codec.StreamAt
+	in.Place.At += codec.StreamAt
 	return in, len(out) - codec.StreamAt, e.HasSchema(), nil
 }
 
 // accept makes blocks and failed rows of an answer. It takes room over.
-func (o *op) accept(b *block.Block, at int, r *reply, room *slab, f *flight) error {
+func (o *op) accept(b *block.Block, at int, r *reply, room *child.Slab, f *flight) error {
 	res, err := o.read(b, r, room)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/codec"
 	"github.com/sluice-data/sluice/dataset/coltype"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // about is what a class or function says of itself, as the host's describe gives it.
@@ -60,7 +61,7 @@ func (s *spec) describe(schema *arrow.Schema) (*about, error) {
 		}
 		return nil, &dataset.UsageError{Err: fmt.Errorf("import %s with %s: %w", s.p.Target, python, err)}
 	}
-	out.bytes, _ = memoryOf(p.pid)
+	out.bytes, _ = child.MemoryOf(p.Pid)
 	return &out.about, nil
 }
 

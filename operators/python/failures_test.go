@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 	dt "github.com/sluice-data/sluice/dataset/datasettest"
 	"github.com/sluice-data/sluice/dataset/datasettest/arraytest"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // TestRowsFail has one row of eight bring its batch down, in every way there is: only that row may be lost.
@@ -124,7 +125,11 @@ func TestMistakes(t *testing.T) {
 		"LoadsForever": "loading takes longer than start_timeout=2s",
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _ := run(t, udf(t, name, StartTimeout(2*time.Second)), 5, dt.Config{WantError: true})
+			var opts []Option
+			if name == "LoadsForever" {
+				opts = []Option{StartTimeout(2 * time.Second)}
+			}
+			r, _ := run(t, udf(t, name, opts...), 5, dt.Config{WantError: true})
 			if r.Err == nil || !strings.Contains(r.Err.Error(), want) {
 				t.Errorf("the error is %v, want %q", r.Err, want)
 			}
@@ -201,7 +206,7 @@ func TestPrinting(t *testing.T) {
 		t.Errorf("%d rows came out", r.NumRows())
 	}
 	text := log.String()
-	if n := strings.Count(text, "python output"); n < maxLines || n > maxLines+10 {
+	if n := strings.Count(text, "python output"); n < child.MaxLines || n > child.MaxLines+10 {
 		t.Errorf("%d lines were logged", n)
 	}
 	if !strings.Contains(text, "python output was cut") {

@@ -45,19 +45,6 @@ func engine() {
 	fmt.Println("ended", err)
 }
 
-// until looks again and again until ok, or until ctx ends.
-func until(ctx context.Context, ok func() bool) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // TestKilledEngine kills an engine in the middle of calls: its processes end, and what it left in shared memory goes when the next store opens.
 func TestKilledEngine(t *testing.T) {
 	cmd := exec.Command(os.Args[0])

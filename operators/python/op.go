@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 	"github.com/sluice-data/sluice/dataset/codec"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // op is the instance. Process starts calls, which run beside it; what becomes of them is delivered on its goroutine.
@@ -28,7 +29,7 @@ type op struct {
 	rt    dataset.Runtime
 	log   *slog.Logger
 	mem   memory.Allocator
-	slabs *slabs
+	slabs *child.Slabs
 	pool  *pool
 
 	ctx    context.Context
@@ -78,7 +79,7 @@ var _ dataset.Operator = (*op)(nil)
 // Open implements dataset.Operator. No process is started before there is a batch.
 func (o *op) Open(ctx context.Context, rt dataset.Runtime) (err error) {
 	o.rt, o.log, o.mem = rt, rt.Logger(), rt.Allocator()
-	if o.slabs, err = openSlabs(o.mem); err != nil {
+	if o.slabs, err = child.OpenSlabs(o.mem); err != nil {
 		return err
 	}
 	o.ctx, o.cancel = context.WithCancel(ctx)
@@ -107,17 +108,6 @@ func threadVariables(n int) []string {
 		}
 	}
 	return env
-}
-
-// charge takes bytes of the budget beside what was granted, or gives them back.
-func (o *op) charge(n int64) {
-	switch a := o.slabs.account; {
-	case a == nil:
-	case n > 0:
-		a.Charge(n)
-	case n < 0:
-		a.Refund(-n)
-	}
 }
 
 // Process implements dataset.Operator.
@@ -231,5 +221,5 @@ func (o *op) Close() error {
 		}
 		o.pool.close()
 	}
-	return o.slabs.shared.Close()
+	return o.slabs.Close()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // token is the right to run one process, and the memory that is reserved for it.
@@ -97,7 +98,7 @@ func (p *pool) launch(ctx context.Context, t *token) (*proc, error) {
 			p.tokens <- t
 			return nil, context.Cause(ctx)
 		}
-		if d, ok := errors.AsType[*died](err); ok && !d.sure && try < maxStarts {
+		if d, ok := errors.AsType[*child.Died](err); ok && !d.Final && try < maxStarts {
 			p.died()
 			continue
 		}
@@ -111,7 +112,7 @@ func (p *pool) launch(ctx context.Context, t *token) (*proc, error) {
 func (p *pool) start(ctx context.Context, t *token) (*proc, error) {
 	s := p.op.spec
 	ctx, cancel := context.WithTimeoutCause(ctx, s.p.StartTimeout,
-		&died{fmt.Sprintf("loading takes longer than start_timeout=%v", s.p.StartTimeout), "process start", true})
+		&child.Died{Text: fmt.Sprintf("loading takes longer than start_timeout=%v", s.p.StartTimeout), Kind: "process start", Final: true})
 	defer cancel()
 	pr, err := startProc(launch{python: p.op.python, target: s.p.Target, log: p.op.log, limit: p.op.limit, env: p.op.env})
 	if err != nil {
@@ -131,7 +132,7 @@ func (p *pool) start(ctx context.Context, t *token) (*proc, error) {
 		p.drop(pr)
 		return nil, err
 	}
-	if n, ok := memoryOf(pr.pid); ok {
+	if n, ok := child.MemoryOf(pr.Pid); ok {
 		p.base.CompareAndSwap(0, n)
 		t.need.Store(n)
 	} else {
@@ -161,7 +162,7 @@ func (p *pool) failure() error {
 func (p *pool) put(pr *proc) {
 	pr.calls++
 	if n := pr.calls; n&(n-1) == 0 || n&63 == 0 { // reading it costs some 20 µs
-		if n, ok := memoryOf(pr.pid); ok {
+		if n, ok := child.MemoryOf(pr.Pid); ok {
 			pr.token.need.Store(n)
 		}
 	}
@@ -249,12 +250,12 @@ func (p *pool) settle(rt dataset.Runtime) {
 		}
 		if p.given > 1 && p.retire(pr) {
 			rt.Warn("python processes were let go for want of memory",
-				fmt.Sprintf("a process of %s took %s", p.op.spec.p.Target, mib(t.need.Load())))
+				fmt.Sprintf("a process of %s took %s", p.op.spec.p.Target, child.MiB(t.need.Load())))
 			continue
 		}
-		p.op.charge(grown) // owed: the stage waits until others give memory back
+		p.op.slabs.Charge(grown) // owed: the stage waits until others give memory back
 		t.reserved += grown
-		t.release = append(t.release, func() { p.op.charge(-grown) })
+		t.release = append(t.release, func() { p.op.slabs.Charge(-grown) })
 	}
 }
 

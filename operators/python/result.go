@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-data/sluice/dataset/block"
 	"github.com/sluice-data/sluice/dataset/codec"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // result is what a function returned for a batch.
@@ -30,14 +31,14 @@ func (r *result) release() {
 func (l *layout) returned() *arrow.Schema { return arrow.NewSchema(l.get, nil) }
 
 // read reads an answer: columns that were passed on are those of b, the others lie in room, which it takes over.
-func (o *op) read(b *block.Block, r *reply, room *slab) (*result, error) {
-	defer func() { room.free() }()
+func (o *op) read(b *block.Block, r *reply, room *child.Slab) (*result, error) {
+	defer func() { room.Return() }()
 	passed := make([]int, len(o.lay.get))
 	for i := range passed {
 		passed[i] = -1
 	}
-	for _, p := range r.Passed {
-		if p[0] < 0 || p[0] >= len(passed) || p[1] < 0 || p[1] >= len(o.lay.seen) || r.Rows != b.NumRows() || r.Parents {
+	for _, p := range r.passed {
+		if p[0] < 0 || p[0] >= len(passed) || p[1] < 0 || p[1] >= len(o.lay.seen) || r.rows != b.NumRows() || r.parents {
 			return nil, fmt.Errorf("read result: column %d is none of the input", p[1])
 		}
 		passed[p[0]] = p[1]
@@ -48,20 +49,20 @@ func (o *op) read(b *block.Block, r *reply, room *slab) (*result, error) {
 			fields = append(fields, f)
 		}
 	}
-	if r.Parents {
+	if r.parents {
 		fields = append(fields, arrow.Field{Name: parentColumn, Type: arrow.PrimitiveTypes.Uint32, Nullable: true})
 	}
-	if r.Errors {
+	if r.errors {
 		fields = append(fields, arrow.Field{Name: errorColumn, Type: arrow.BinaryTypes.String, Nullable: true})
 	}
-	res := &result{rows: r.Rows}
+	res := &result{rows: r.rows}
 	var rec arrow.RecordBatch
 	if len(fields) > 0 {
 		d, err := o.decoder(fields)
 		if err != nil {
 			return nil, err
 		}
-		buf := room.buffer(int(r.Len))
+		buf := room.Buffer(int(r.Len))
 		room = nil
 		rec, err = d.ViewStream(o.mem, buf, 0)
 		buf.Release()
@@ -69,8 +70,8 @@ func (o *op) read(b *block.Block, r *reply, room *slab) (*result, error) {
 			return nil, err
 		}
 		defer rec.Release()
-		if int(rec.NumRows()) != r.Rows {
-			return nil, fmt.Errorf("read result: %d rows, %d were announced", rec.NumRows(), r.Rows)
+		if int(rec.NumRows()) != r.rows {
+			return nil, fmt.Errorf("read result: %d rows, %d were announced", rec.NumRows(), r.rows)
 		}
 	}
 	k := 0
@@ -115,7 +116,7 @@ func passOn(c arrow.Array, f arrow.Field) (arrow.Array, error) {
 
 // finishResult reads the columns beside those of the schema, which begin at k.
 func (o *op) finishResult(res *result, r *reply, rec arrow.RecordBatch, k, rows int) error {
-	if r.Parents {
+	if r.parents {
 		u, ok := rec.Column(k).(*array.Uint32)
 		if !ok {
 			return &mistake{fmt.Sprintf("column %q is %s", parentColumn, rec.Column(k).DataType()), ""}
@@ -129,10 +130,10 @@ func (o *op) finishResult(res *result, r *reply, rec arrow.RecordBatch, k, rows 
 			res.parents, last = append(res.parents, p), p
 		}
 		k++
-	} else if r.Rows != rows {
-		return &mistake{fmt.Sprintf("%s returned %d rows for %d", o.spec.p.Target, r.Rows, rows), ""}
+	} else if r.rows != rows {
+		return &mistake{fmt.Sprintf("%s returned %d rows for %d", o.spec.p.Target, r.rows, rows), ""}
 	}
-	if !r.Errors {
+	if !r.errors {
 		return nil
 	}
 	e, ok := rec.Column(k).(*array.String)
@@ -235,7 +236,7 @@ func (o *op) join(b *block.Block, res *result) (*block.Block, error) {
 
 // settleMemory copies results out of shared memory when that is more than half used: blocks may live long, and calls under way need it.
 func (o *op) settleMemory(res *result) error {
-	if st := o.slabs.shared.Stats(); st.InUseBytes <= st.LimitBytes/2 {
+	if !o.slabs.Crowded() {
 		return nil
 	}
 	for i, c := range res.cols {

@@ -1,42 +1,13 @@
 package python
 
 import (
-	"bytes"
-	"context"
 	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os"
-	"time"
+	"math"
+
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
-
-// place is where bytes lie in shared memory: the path of a segment, offset, length. It crosses as a list.
-type place struct {
-	path   string
-	at, n  int64
-	filled bool
-}
-
-// MarshalJSON implements json.Marshaler.
-func (p place) MarshalJSON() ([]byte, error) {
-	if !p.filled {
-		return []byte("null"), nil
-	}
-	return json.Marshal([]any{p.path, p.at, p.n})
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *place) UnmarshalJSON(data []byte) error {
-	list := []any{&p.path, &p.at, &p.n}
-	if err := json.Unmarshal(data, &list); err != nil {
-		return err
-	}
-	p.filled = true
-	return nil
-}
 
 // request is a message to the host; Op says which of the others count.
 type request struct {
@@ -52,38 +23,86 @@ type request struct {
 	Threads     int      `json:"threads"`
 }
 
-// callRequest asks for a call on a batch.
+// callRequest asks for a call on a batch. It is packed, as the host's CALL is.
 type callRequest struct {
-	Op     string `json:"op"`
-	In     place  `json:"in"`
-	Stream bool   `json:"stream"`
-	Out    place  `json:"out"`
+	in, out child.Place
+	stream  bool
+}
+
+// append packs the message.
+func (c *callRequest) append(p []byte) []byte {
+	stream := byte(0)
+	if c.stream {
+		stream = 1
+	}
+	le := binary.LittleEndian
+	p = append(p, 'C', stream)
+	p = le.AppendUint16(p, uint16(len(c.in.Path)))
+	p = le.AppendUint16(p, uint16(len(c.out.Path)))
+	for _, n := range []int64{c.in.At, c.in.N, c.out.At, c.out.N} {
+		p = le.AppendUint64(p, uint64(n))
+	}
+	return append(append(p, c.in.Path...), c.out.Path...)
 }
 
 // roomReply answers a host that needs more room for what its function returned.
 type roomReply struct {
-	Out  place  `json:"out"`
-	Full string `json:"full,omitempty"`
+	Out  *child.Place `json:"out,omitempty"`
+	Full string       `json:"full,omitempty"`
 }
 
 // reply is a message of the host.
 type reply struct {
 	Op string `json:"op"`
+	// started
+	Python  string `json:"python"`
+	Pyarrow string `json:"pyarrow"`
 	// failed
 	Text      string `json:"text"`
 	Class     string `json:"name"`
 	Traceback string `json:"traceback"`
 	Mistake   bool   `json:"mistake"`
-	// room and done
-	Len int64 `json:"len"`
-	// done
-	Rows       int      `json:"rows"`
-	Passed     [][2]int `json:"passed"`
-	Parents    bool     `json:"parents"`
-	Errors     bool     `json:"errors"`
-	Out        place    `json:"out"`
-	Kept       bool     `json:"kept"`
+	Kept      bool   `json:"kept"`
+	// tracebacks
 	Tracebacks []string `json:"tracebacks"`
+	// room, done
+	Len int64 `json:"len"`
+	// done, which is packed
+	done
+}
+
+// done is what the host's DONE says of a call.
+type done struct {
+	rows                            int
+	passed                          [][2]int // column returned, column of the input that it is
+	parents, errors, written, whole bool
+}
+
+const (
+	doneBytes = 20
+	pairBytes = 4
+)
+
+// unpack reads a DONE.
+func (r *reply) unpack(p []byte) error {
+	if len(p) < doneBytes {
+		return fmt.Errorf("%d bytes: %w", len(p), io.ErrUnexpectedEOF)
+	}
+	le := binary.LittleEndian
+	flags, n := p[1], int(le.Uint16(p[2:]))
+	r.Op, r.Kept = "done", flags&8 != 0
+	r.parents, r.errors, r.written, r.whole = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&16 != 0
+	rows := int64(le.Uint64(p[4:]))
+	r.Len = int64(le.Uint64(p[12:]))
+	p = p[doneBytes:]
+	if len(p) != n*pairBytes || rows < 0 || rows > math.MaxInt32 {
+		return fmt.Errorf("%d columns in %d bytes, %d rows", n, len(p), rows)
+	}
+	r.rows = int(rows)
+	for ; len(p) > 0; p = p[pairBytes:] {
+		r.passed = append(r.passed, [2]int{int(le.Uint16(p)), int(le.Uint16(p[2:]))})
+	}
+	return nil
 }
 
 func (r *reply) base() *reply { return r }
@@ -113,78 +132,4 @@ func (r *reply) failure() error {
 		return &mistake{r.Text, r.Traceback}
 	}
 	return &raised{r.Text, r.Class, r.Traceback}
-}
-
-// maxMessage bounds a message of the host.
-const maxMessage = 64 << 20
-
-// tick is how often a wait looks at the process.
-const tick = 100 * time.Millisecond
-
-// wire is the control connection to a process. It is used by one goroutine at a time.
-type wire struct {
-	conn *net.UnixConn
-	buf  [16 << 10]byte
-	in   []byte // received and not taken
-}
-
-// send writes one message.
-func (w *wire) send(msg any) error {
-	body, err := json.Marshal(msg)
-	if err != nil {
-		return fmt.Errorf("write message: %w", err)
-	}
-	return w.sendRaw(body)
-}
-
-func (w *wire) sendRaw(body []byte) error {
-	p := append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), body...)
-	if err := w.conn.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
-		return err
-	}
-	_, err := w.conn.Write(p)
-	return err
-}
-
-// receive reads one message. It calls look every tick, and gives up with its error.
-func (w *wire) receive(ctx context.Context, look func() error) ([]byte, error) {
-	for {
-		if body, ok, err := w.take(); ok || err != nil {
-			return body, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err := w.conn.SetReadDeadline(time.Now().Add(tick)); err != nil {
-			return nil, err
-		}
-		n, err := w.conn.Read(w.buf[:])
-		w.in = append(w.in, w.buf[:n]...)
-		switch {
-		case err == nil:
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			if err := look(); err != nil {
-				return nil, err
-			}
-		default:
-			return nil, err
-		}
-	}
-}
-
-// take takes a whole message out of what was received.
-func (w *wire) take() (body []byte, ok bool, err error) {
-	if len(w.in) < 4 {
-		return nil, false, nil
-	}
-	n := int(binary.LittleEndian.Uint32(w.in))
-	if n > maxMessage {
-		return nil, false, fmt.Errorf("read message: %d bytes are above the limit of %d: %w", n, maxMessage, io.ErrUnexpectedEOF)
-	}
-	if len(w.in) < 4+n {
-		return nil, false, nil
-	}
-	body = bytes.Clone(w.in[4 : 4+n])
-	w.in = append(w.in[:0], w.in[4+n:]...)
-	return body, true, nil
 }

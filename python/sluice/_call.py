@@ -48,13 +48,15 @@ class Result:
 class Function:
     """A class or function, ready to be called on batches."""
 
-    def __init__(self, target, args=None, paths=(), out=None, takes=None, concurrency=32):
+    def __init__(self, target, args=None, paths=(), out=None, takes=None, concurrency=32, schema=None):
         obj, module = find(target, paths) if isinstance(target, str) else (target, sys.modules.get(getattr(target, "__module__", ""), None))
         self.file = getattr(module, "__file__", "") or ""
         self.name = target if isinstance(target, str) else getattr(obj, "__qualname__", str(obj))
         self.out = out
         fn = method_of(obj)
         self.takes = takes or takes_of(obj, fn)
+        # Whether a batch that comes back as it was given is right as a whole: batches and tables cannot be changed.
+        self.whole = schema is not None and self.takes in ("batch", "table") and [(f.name, f.type) for f in schema] == [(f.name, f.type) for f in out]
         self.sound = set()  # names of columns that were found to be right, by the names of the batch
         self.concurrency = concurrency
         if inspect.isclass(obj):
@@ -84,10 +86,14 @@ class Function:
             self.loop.close()
 
     def __call__(self, batch):
+        """The result for a batch, or None when it is the batch."""
         if self.takes == "row":
             return self.on_rows(batch)
         pieces = []
-        value = self.fn(given(batch, self.takes))
+        arg = batch if self.takes == "batch" else given(batch, self.takes)
+        value = self.fn(arg)
+        if value is arg and self.whole:
+            return None
         if type(value) in PLAIN:
             return self.join([self.piece(value, batch)], batch)
         if inspect.isasyncgen(value):

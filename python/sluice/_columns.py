@@ -55,6 +55,8 @@ def as_parents(values, name):
 def as_array(value, field, name):
     """A column that the function gave as an array of the type of its schema."""
     t = field.type
+    if isinstance(value, pa.Array) and value.type == t:
+        return value
     if isinstance(t, pa.BaseExtensionType) and not (isinstance(value, (pa.Array, pa.ChunkedArray)) and value.type == t):
         storage = value.storage if isinstance(value, pa.ExtensionArray) else value
         return pa.ExtensionArray.from_storage(t, as_array(storage, pa.field(field.name, t.storage_type), name))

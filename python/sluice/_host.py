@@ -1,7 +1,7 @@
 """The engine's end in a host process: loads a class once and calls it on batches in shared memory.
 
-Messages are JSON after four bytes of length, on the socket that is file descriptor 3. Batches are Arrow IPC messages in files of shared memory,
-which are mapped, not read.
+Messages come after four bytes of length, on the socket that is file descriptor 3. Those of every batch, calls and their answers, are packed (CALL
+and DONE); all others are JSON. Batches are Arrow IPC messages in files of shared memory, which are mapped, not read.
 """
 
 import gc
@@ -10,6 +10,7 @@ import mmap
 import os
 import signal
 import socket
+import struct
 import sys
 import threading
 
@@ -20,25 +21,35 @@ from ._columns import ERROR, PARENT
 from ._find import Mistake, describe
 
 
+# A call: "C", whether the batch is a whole stream, lengths of the names of the input's and the room's segments, offset and length of the input,
+# those of the room for what is returned. The names follow. A room of length 0 is none.
+CALL = struct.Struct("<cBHHqqqq")
+# The answer to a call, after its length: "D", flags, number of passed columns, rows, bytes written into the room. For each passed column two numbers
+# follow: of the column that was returned, and of the input's that it is.
+DONE = struct.Struct("<IcBHqq")
+PAIR = struct.Struct("<HH")
+HAS_PARENTS, HAS_ERRORS, HAS_WRITTEN, HAS_KEPT, IS_WHOLE = 1, 2, 4, 8, 16  # whole: the batch itself was returned
+
+
 class Channel:
     """The control socket."""
 
     def __init__(self, sock):
-        self.sock, self.buffer = sock, bytearray()
+        self.sock, self.buffer = sock, b""
 
     def receive(self):
-        """The next message, or None when the engine is gone."""
+        """The next message as bytes, or None when the engine is gone."""
+        data = self.buffer or self.sock.recv(1 << 16)
         while True:
-            if len(self.buffer) >= 4:
-                n = int.from_bytes(self.buffer[:4], "little")
-                if len(self.buffer) >= 4 + n:
-                    message = json.loads(self.buffer[4 : 4 + n].decode())
-                    del self.buffer[: 4 + n]
-                    return message
-            data = self.sock.recv(1 << 16)
-            if not data:
+            if len(data) >= 4:
+                end = 4 + int.from_bytes(data[:4], "little")
+                if len(data) >= end:
+                    self.buffer = data[end:]
+                    return data[4:end]
+            more = self.sock.recv(1 << 16)
+            if not more:
                 return None
-            self.buffer += data
+            data += more
 
     def send(self, **message):
         data = json.dumps(message).encode()
@@ -51,9 +62,7 @@ class Maps:
     def __init__(self, writable):
         self.writable, self.open = writable, {}
 
-    def view(self, at):
-        """A view of [name, offset, length]."""
-        name, offset, length = at
+    def view(self, name, offset, length):
         m = self.open.get(name)
         if m is None:
             fd = os.open(name, (os.O_RDWR if self.writable else os.O_RDONLY) | os.O_CLOEXEC)
@@ -62,8 +71,8 @@ class Maps:
                 m = mmap.mmap(fd, 0, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0), prot=prot)
             finally:
                 os.close(fd)
-            self.open[name] = m
-        return memoryview(m)[offset : offset + length]
+            self.open[name] = m = memoryview(m)
+        return m[offset : offset + length]
 
 
 class Host:
@@ -75,15 +84,22 @@ class Host:
     def serve(self):
         """Answers messages until the engine closes the connection."""
         while True:
-            message = self.channel.receive()
-            if message is None:
+            data = self.channel.receive()
+            if data is None:
                 return
             try:
-                getattr(self, "on_" + message["op"])(message)
+                if data[0] == 67:  # C
+                    self.on_call(data)
+                else:
+                    message = json.loads(data)
+                    getattr(self, "on_" + message["op"])(message)
             except BaseException as e:  # whatever the user's code raises, SystemExit included
-                self.only_here()
-                self.channel.send(op="failed", **told(e, getattr(self.function, "file", "")))
-                e.__traceback__ = None
+                self.failed(e)
+
+    def failed(self, e):
+        self.only_here()
+        self.channel.send(op="failed", **told(e, getattr(self.function, "file", "")))
+        e.__traceback__ = None
 
     def only_here(self):
         """Ends copies of this process that user code made by fork and let return to us."""
@@ -92,14 +108,14 @@ class Host:
 
     def on_describe(self, m):
         schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(m["schema"]))) if m.get("schema") else None
-        self.channel.send(op="described", python=sys.version.split()[0], pyarrow=pa.__version__, **describe(m["target"], m["path"], schema))
+        self.channel.send(op="described", **describe(m["target"], m["path"], schema))
 
     def on_load(self, m):
         self.schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(m["in"])))
         self.out = list(pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(m["out"]))))
         if m["threads"]:
             pa.set_cpu_count(m["threads"])
-        self.function = Function(m["target"], m["args"], m["path"], self.out, m["takes"] or None, m["concurrency"])
+        self.function = Function(m["target"], m["args"], m["path"], self.out, m["takes"] or None, m["concurrency"], self.schema)
         gc.collect()
         gc.freeze()
         self.channel.send(op="loaded")
@@ -108,9 +124,18 @@ class Host:
         self.function.close()
         self.channel.send(op="closed")
 
-    def on_call(self, m):
-        view = self.inputs.view(m["in"])
-        answer = self.answer(m, view)
+    def on_call(self, data):
+        _, stream, name, other, at, n, out_at, out_n = CALL.unpack_from(data)
+        names = CALL.size + name
+        view = self.inputs.view(data[CALL.size : names], at, n)
+        room = (data[names : names + other], out_at, out_n) if out_n else None
+        answer = failure = None
+        try:
+            answer = self.answer(view, stream, room)
+        except (Exception, SystemExit) as e:
+            failure = told(e, self.function.file)
+            e.__traceback__ = None
+        kept = False
         try:
             view.release()
         except BufferError:  # the function keeps a part of the batch, or a cycle does
@@ -118,61 +143,70 @@ class Host:
             try:
                 view.release()
             except BufferError:
-                answer["kept"] = True
+                kept = True
         self.only_here()
-        self.channel.send(**answer)
+        if failure is not None:
+            self.channel.send(op="failed", kept=kept, **failure)
+            return
+        rows, flags, passed, written = answer
+        flags |= HAS_KEPT * kept
+        body = b"".join([PAIR.pack(*p) for p in passed]) if passed else b""
+        self.channel.sock.sendall(DONE.pack(DONE.size - 4 + len(body), b"D", flags, len(passed), rows, written) + body)
 
-    def answer(self, m, view):
+    def answer(self, view, stream, room):
+        """Calls the function; returns the number of rows, flags, passed columns, and how much was written into the room."""
         buffer = pa.py_buffer(view)
-        batch = pa.ipc.open_stream(buffer).read_next_batch() if m["stream"] else pa.ipc.read_record_batch(buffer, self.schema)
-        try:
-            result = self.function(batch)
-            answer = self.write(m, buffer, batch, result)
-        except Exception as e:
-            answer = dict(op="failed", **told(e, self.function.file))
-            e.__traceback__ = None
-        except SystemExit as e:
-            answer = dict(op="failed", **told(e, self.function.file))
-            e.__traceback__ = None
-        return answer
+        batch = pa.ipc.open_stream(buffer).read_next_batch() if stream else pa.ipc.read_record_batch(buffer, self.schema)
+        result = self.function(batch)
+        if result is None:
+            return batch.num_rows, IS_WHOLE, (), 0
+        return self.write(room, buffer, batch, result)
 
-    def write(self, m, buffer, batch, result):
+    def write(self, room, buffer, batch, result):
         """Writes the columns that are not the input's own."""
         self.only_here()
-        passed, fields, arrays = [], [], []
-        mine = Columns(batch, m["in"], buffer) if result.parents is None else None
+        passed, fields, arrays, flags = [], [], [], 0
+        mine = Columns(batch, buffer) if result.parents is None else None
         for i, (f, a) in enumerate(zip(self.out, result.arrays)):
             j = -1 if mine is None else mine.find(a)
             if j >= 0:
-                passed.append([i, j])
+                passed.append((i, j))
             else:
                 fields.append(f)
                 arrays.append(a)
-        for name, a in ((PARENT, result.parents), (ERROR, result.errors)):
+        for name, a, flag in ((PARENT, result.parents, HAS_PARENTS), (ERROR, result.errors, HAS_ERRORS)):
             if a is not None:
+                flags |= flag
                 fields.append(pa.field(name, a.type))
                 arrays.append(a)
-        answer = dict(op="done", rows=result.rows, passed=passed, parents=result.parents is not None, errors=result.errors is not None)
         if result.failures:
-            answer["tracebacks"] = [f.traceback for f in result.failures]
+            self.channel.send(op="tracebacks", tracebacks=[f.traceback for f in result.failures])
+        written = 0
         if arrays:
-            at, n = self.put(m.get("out"), pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields)))
-            answer.update(out=at, len=n)
-        return answer
+            flags |= HAS_WRITTEN
+            written = self.put(room, pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields)))
+        return result.rows, flags, passed, written
 
     def put(self, room, record):
-        """Writes a record as a stream into the room that the engine gave, or into more that it is asked for; returns where and how long."""
+        """Writes a record into the room that the engine gave, or into more that it is asked for; returns how long it is there."""
         guess = record.nbytes + 4096 + 512 * record.num_columns
+        if guess <= SMALL and not any(nested(f.type) for f in record.schema):
+            message = record.serialize()  # the engine knows the schema; a copy of little is cheaper than a stream
+            if room is None or room[2] < len(message):
+                room = self.more(guess)
+            view = self.outputs.view(*room)
+            view[: len(message)] = memoryview(message).cast("B")
+            return len(message)
         if room is None or room[2] < guess:
             room = self.more(guess)
         while True:
-            view = self.outputs.view(room)
+            view = self.outputs.view(*room)
             try:
                 sink = pa.FixedSizeBufferWriter(pa.py_buffer(view))
                 try:
                     with pa.ipc.new_stream(sink, record.schema) as w:
                         w.write_batch(record)
-                    return room, sink.tell()
+                    return sink.tell()
                 finally:
                     sink.close()
                     del sink
@@ -192,16 +226,21 @@ class Host:
         answer = self.channel.receive()
         if answer is None:
             os._exit(0)
+        answer = json.loads(answer)
         if answer.get("full"):
             raise Mistake(answer["full"])
-        return answer["out"]
+        name, at, length = answer["out"]
+        return name.encode(), at, length
+
+
+SMALL = 256 << 10  # bytes of a record
 
 
 class Columns:
     """The columns of a batch by their memory: one that a function returns as it was given is not written out."""
 
-    def __init__(self, batch, at, buffer):
-        self.batch, self.low, self.high = batch, buffer.address, buffer.address + at[2]
+    def __init__(self, batch, buffer):
+        self.batch, self.low, self.high = batch, buffer.address, buffer.address + buffer.size
         self.known = None
 
     def find(self, a):
@@ -271,7 +310,7 @@ def main():
     host = Host(Channel(sock))
     os.register_at_fork(after_in_child=lambda: (os.close(3), os.close(4)))
     threading.Thread(target=watch, args=(4,), daemon=True).start()
-    host.channel.send(op="started", pid=os.getpid())
+    host.channel.send(op="started", python=sys.version.split()[0], pyarrow=pa.__version__)
     host.serve()
 
 

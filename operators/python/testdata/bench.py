@@ -1,7 +1,6 @@
 """Functions whose cost is that of the way to Python and back."""
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 
 def identity(batch):
@@ -12,7 +11,7 @@ identity.schema = lambda schema: schema
 
 
 def copy(batch):
-    return pa.RecordBatch.from_arrays([pc.add(c, 0) for c in batch.columns], names=batch.schema.names)
+    return pa.RecordBatch.from_arrays([pa.concat_arrays([c, c.slice(0, 0)]) for c in batch.columns], names=batch.schema.names)
 
 
 copy.schema = identity.schema

@@ -97,9 +97,12 @@ func (a *app) libraryChecks(ctx context.Context) []check {
 		return out
 	}
 	for _, l := range a.Libraries(ctx) {
-		if l.Found != "" {
+		switch {
+		case l.Found != "":
 			out = append(out, check{checkOK, l.Name, l.Found + "; for " + l.Uses})
-		} else {
+		case l.Cause != "":
+			out = append(out, check{checkMissing, l.Name, "for " + l.Uses + "; " + l.Cause})
+		default:
 			out = append(out, check{checkMissing, l.Name, "for " + l.Uses + "; to install: " + l.Install})
 		}
 	}

@@ -35,6 +35,8 @@ type flags struct {
 	set         []string
 	see         seeFlags
 	log         string
+	isolate     bool
+	isolateTime time.Duration
 }
 
 // sizeFlag is a size in bytes with a unit.
@@ -113,6 +115,8 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.from, "from", "", "read the source with `READER`, whatever its extension")
 	fs.StringVar(&f.to, "to", "", "write with `WRITER`, whatever the extension; table prints a table")
 	fs.StringVar(&f.log, "log", "", "add rare events, what Python functions print, and their tracebacks to `FILE`")
+	fs.BoolVar(&f.isolate, "isolate", false, "decode in child processes: a file that crashes or hangs a decoder is then a row that fails")
+	fs.DurationVar(&f.isolateTime, "isolate-timeout", 0, "with --isolate, how much `TIME` one file may take (default 1m0s)")
 	f.see.register(fs)
 	fs.StringArrayVar(&f.set, "set", nil, "placeholder {NAME} of a job file: `NAME=VALUE`")
 }
@@ -151,6 +155,10 @@ func (f *flags) settings(command string) (Settings, error) {
 	if f.commitEvery < 0 {
 		return Settings{}, dataset.Usagef("--commit-every is %s, want a positive duration", f.commitEvery)
 	}
+	if f.isolateTime < 0 || f.isolateTime > 0 && !f.isolate {
+		return Settings{}, dataset.Usagef("--isolate-timeout is %s: it is a positive duration, and for --isolate", f.isolateTime)
+	}
+	o.Isolate, o.IsolateTimeout = f.isolate, f.isolateTime
 	o.Ordered, o.Seed, o.SeedSet = f.ordered, f.seed.value, f.seed.given
 	o.PartBytes, o.CommitEvery, o.Command = int64(f.partSize.bytes), f.commitEvery, command
 	return Settings{MemoryBytes: int64(f.memory.bytes), Parallel: f.parallel, TempDir: f.tempDir, TempLimit: int64(f.tempLimit.bytes),

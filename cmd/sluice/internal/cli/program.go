@@ -50,7 +50,8 @@ type Settings struct {
 type Backend struct{ Name, Uses string }
 
 // Library is a part outside this program that some steps use, for `sluice doctor`. Found is empty where it is missing.
-type Library struct{ Name, Uses, Found, Install string }
+// Cause says what is wrong and what to do, where that is known better than the command that installs.
+type Library struct{ Name, Uses, Found, Install, Cause string }
 
 // Program is the command line and what it runs on.
 type Program struct {

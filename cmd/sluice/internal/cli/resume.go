@@ -127,6 +127,12 @@ func (f *flags) as(begun *commit.Begun, given func(string) bool) {
 	if !given("commit-every") {
 		f.commitEvery = o.CommitEvery
 	}
+	if !given("isolate") {
+		f.isolate = o.Isolate
+		if !given("isolate-timeout") {
+			f.isolateTime = o.IsolateTimeout
+		}
+	}
 	if !given("changed") {
 		f.changed = string(o.Changed)
 	}

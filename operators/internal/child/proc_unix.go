@@ -1,6 +1,6 @@
 //go:build unix
 
-package python
+package child
 
 import (
 	"errors"
@@ -12,16 +12,11 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	pyhost "github.com/sluice-data/sluice/python"
 )
 
-// modules is the code of the host.
-func modules() []byte { return pyhost.Modules() }
-
-// startProc starts an interpreter that waits for the code of the host.
-func startProc(l launch) (*proc, error) {
-	p := &proc{launch: l, done: make(chan struct{}), said: make(chan struct{}), logs: &logs{log: l.log}}
+// Start starts a program. It has a socket to us at file descriptor 3, and at 4 a pipe that ends when we do.
+func Start(l Launch) (*Proc, error) {
+	p := &Proc{Launch: l, done: make(chan struct{}), said: make(chan struct{}), logs: &logs{log: l.Log, what: l.What, isGo: l.IsGo}}
 	var theirs []*os.File
 	defer func() {
 		for _, f := range theirs {
@@ -44,16 +39,16 @@ func startProc(l launch) (*proc, error) {
 		return nil, errors.Join(fmt.Errorf("connect to process: %w", err), conn.Close(), lifeW.Close())
 	}
 	p.out, theirs = outR, append(theirs, outW)
-	p.cmd = exec.Command(l.python, "-u", "-c", pyhost.Boot(), "sluice:", l.target) //nolint:gosec // the interpreter that the user named
-	p.cmd.Env = append(os.Environ(), l.env...)
+	p.cmd = exec.Command(l.Program, l.Args...) //nolint:gosec // the interpreter that the user named, or this program
+	p.cmd.Env = append(os.Environ(), l.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = outW, outW
 	p.cmd.ExtraFiles = []*os.File{sock, lifeR}
 	p.cmd.SysProcAttr = attributes()
 	if err := p.run(); err != nil {
 		return nil, errors.Join(err, conn.Close(), lifeW.Close(), outR.Close())
 	}
-	p.pid = p.cmd.Process.Pid
-	p.logs.pid = p.pid
+	p.Pid = p.cmd.Process.Pid
+	p.logs.pid = p.Pid
 	p.owned.Go(func() {
 		defer close(p.said)
 		p.logs.read(outR)
@@ -63,7 +58,7 @@ func startProc(l launch) (*proc, error) {
 
 // run starts the process and a goroutine that waits for its end. The kernel ends the process when the thread that started it ends, so that goroutine
 // keeps its thread to itself.
-func (p *proc) run() error {
+func (p *Proc) run() error {
 	begun := make(chan error, 1)
 	p.owned.Go(func() {
 		runtime.LockOSThread()
@@ -83,7 +78,7 @@ func (p *proc) run() error {
 }
 
 // kill ends the process and those that it started.
-func (p *proc) kill() {
+func (p *Proc) kill() {
 	select {
 	case <-p.done:
 	default:
@@ -91,7 +86,7 @@ func (p *proc) kill() {
 	}
 }
 
-func (p *proc) killGroup() { _ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL) }
+func (p *Proc) killGroup() { _ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL) }
 
 // socketPair makes a connection: our end, and the file of the other.
 func socketPair() (*net.UnixConn, *os.File, error) {

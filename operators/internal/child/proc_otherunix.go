@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package python
+package child
 
 import "syscall"
 
@@ -10,5 +10,5 @@ func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tr
 // waitEnd does nothing: the wait that follows does it all.
 func waitEnd(int) {}
 
-// memoryOf is not known here.
-func memoryOf(int) (int64, bool) { return 0, false }
+// MemoryOf is not known here.
+func MemoryOf(int) (int64, bool) { return 0, false }

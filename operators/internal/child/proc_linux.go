@@ -1,4 +1,4 @@
-package python
+package child
 
 import (
 	"bytes"
@@ -24,8 +24,8 @@ func waitEnd(pid int) {
 	}
 }
 
-// memoryOf returns the resident memory of a process without shared segments, which are charged to where they belong.
-func memoryOf(pid int) (int64, bool) {
+// MemoryOf returns the resident memory of a process without shared segments, which are charged to where they belong.
+func MemoryOf(pid int) (int64, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return 0, false

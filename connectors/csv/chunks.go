@@ -28,11 +28,12 @@ type chunks struct {
 	to     int    // buf[lo:to] ends in a newline
 	end    uint64 // the range ends here; its last record may go on
 	eof    bool
+	err    error // of a read that gave bytes too: it comes once the records among them are parsed
 }
 
 // open starts a range whose bytes r gives from position from on.
 func (c *chunks) open(r io.Reader, from, end uint64) {
-	c.r, c.base, c.lo, c.hi, c.to, c.end, c.eof = r, from, 0, 0, 0, end, false
+	c.r, c.base, c.lo, c.hi, c.to, c.end, c.eof, c.err = r, from, 0, 0, 0, end, false, nil
 	want := chunkBytes + pad // less for small files and short ranges, rounded so that the next ones fit too
 	if n := end - from + overRead; n < chunkBytes {
 		want = int(n+overRead-1)/overRead*overRead + pad
@@ -104,13 +105,26 @@ func (c *chunks) read() error {
 	} else {
 		want = min(want, max(overRead, uint64(c.hi-c.lo))) // of a record that is long already, more at a time
 	}
-	n, err := c.r.Read(c.buf[c.hi : c.hi+int(want)])
+	n, err := c.pull(c.buf[c.hi : c.hi+int(want)])
 	c.hi += n
-	if err == io.EOF {
-		c.eof = true
-		return nil
-	}
 	return err
+}
+
+// pull reads once. An error that comes with bytes is kept for the next time.
+func (c *chunks) pull(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.r.Read(p)
+	switch {
+	case err == io.EOF:
+		c.eof = true
+	case n > 0:
+		c.err = err
+	default:
+		return 0, err
+	}
+	return n, nil
 }
 
 // skip passes the rest of the record at lo, whose machine is in state s, without keeping it, and returns how many newlines it passed. It
@@ -127,11 +141,9 @@ func (c *chunks) skip(d dialect, s state) (lines int64, err error) {
 		}
 		c.base += uint64(c.hi)
 		c.lo, c.hi, c.to = 0, 0, 0
-		k, err := c.r.Read(c.buf[:min(len(c.buf)-pad, chunkBytes)])
+		k, err := c.pull(c.buf[:min(len(c.buf)-pad, chunkBytes)])
 		c.hi = k
-		if err == io.EOF {
-			c.eof = true
-		} else if err != nil {
+		if err != nil {
 			return lines, err
 		}
 	}

@@ -18,19 +18,13 @@ const (
 	keptBytes  = 4 << 20
 )
 
-// packer is a compressor that can begin a new member or frame.
-type packer interface {
-	io.WriteCloser
-	Reset(w io.Writer)
-}
-
 // encoder writes one file.
 type encoder struct {
-	out  *file.CountWriter
-	w    io.Writer
-	pack packer // nil: none
-	buf  []byte
-	text textWriter
+	out         *file.CountWriter
+	compression string
+	w           io.WriteCloser // compresses
+	buf         []byte
+	text        textWriter
 }
 
 var (
@@ -47,13 +41,20 @@ func (e *encoder) header(in *arrow.Schema) error {
 		e.buf = e.text.field(e.buf, f.Name)
 	}
 	e.buf = append(e.buf, '\n')
-	if err := e.flush(); err != nil || e.pack == nil {
+	if err := e.flush(); err != nil || e.compression == "" {
 		return err
 	}
-	if err := e.pack.Close(); err != nil {
+	if err := e.w.Close(); err != nil {
 		return fmt.Errorf("write csv: %w", err)
 	}
-	e.pack.Reset(e.out)
+	return e.member()
+}
+
+// member begins a member or frame of the compressed file.
+func (e *encoder) member() (err error) {
+	if e.w, err = file.Compress(e.out, e.compression); err != nil {
+		return fmt.Errorf("write csv: %w", err)
+	}
 	return nil
 }
 
@@ -104,10 +105,7 @@ func (e *encoder) Written() int64 { return e.out.N }
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {
 	e.buf = nil
-	if e.pack == nil {
-		return nil
-	}
-	if err := e.pack.Close(); err != nil {
+	if err := e.w.Close(); err != nil {
 		return fmt.Errorf("write csv: %w", err)
 	}
 	return nil

@@ -1,15 +1,12 @@
 package csv
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
@@ -20,7 +17,7 @@ type WriteOptions struct {
 	Delim       string `json:"delim,omitempty" doc:"what separates fields: one character, or tab (a comma; of tsv a tab)"`
 	Header      *bool  `json:"header,omitempty" doc:"whether the first line names the columns (true)"`
 	Null        string `json:"null,omitempty" doc:"how null is spelled (an empty field)"`
-	Compression string `json:"compression,omitempty" doc:"gzip, zstd or none; by default what the path ends in"`
+	Compression string `json:"compression,omitempty" doc:"gzip, zstd, bzip2, xz, lz4 or none; by default what the path ends in"`
 	name        string
 }
 
@@ -28,7 +25,7 @@ type WriteOptions struct {
 // quote or a line end, that starts with a space, is empty or is spelled like null. Binary is base64, times are RFC 3339, floats always
 // have a point or an exponent.
 //
-// The header of a compressed file is a gzip member or zstd frame of its own, which joining leaves out of all files but the first.
+// The header of a compressed file is a member or frame of its own, which joining leaves out of all files but the first.
 type Format struct {
 	opt   WriteOptions
 	delim byte
@@ -45,12 +42,8 @@ func NewFormat(opt WriteOptions) (*Format, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch opt.Compression {
-	case "none":
-		opt.Compression = ""
-	case "", "gzip", "zstd":
-	default:
-		return nil, dataset.Usagef("compression=%s: must be gzip, zstd or none", opt.Compression)
+	if opt.Compression, err = file.ParseCompression(opt.Compression); err != nil {
+		return nil, err
 	}
 	if strings.ContainsAny(opt.Null, "\"\r\n") || strings.IndexByte(opt.Null, d.delim) >= 0 {
 		return nil, dataset.Usagef("null=%q: must hold no quote, delimiter or line end", opt.Null)
@@ -79,16 +72,7 @@ func (f *Format) Version() int { return 1 }
 func (f *Format) Params() any { return f.opt }
 
 // Extension implements dataset.Format.
-func (f *Format) Extension() string {
-	ext := f.Name()
-	switch f.opt.Compression {
-	case "gzip":
-		ext += ".gz"
-	case "zstd":
-		ext += ".zst"
-	}
-	return ext
-}
+func (f *Format) Extension() string { return file.PackedExtension(f.Name(), f.opt.Compression) }
 
 // Check implements dataset.Format.
 func (f *Format) Check(in *arrow.Schema) error {
@@ -110,119 +94,14 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 	if err := f.Check(in); err != nil {
 		return nil, err
 	}
-	e := &encoder{out: &file.CountWriter{W: w}, text: textWriter{delim: f.delim, null: f.opt.Null}}
+	e := &encoder{out: &file.CountWriter{W: w}, compression: f.opt.Compression, text: textWriter{delim: f.delim, null: f.opt.Null}}
 	e.text.alone = in.NumFields() == 1
-	e.w = e.out
-	var err error
-	switch f.opt.Compression {
-	case "gzip":
-		e.pack = gzip.NewWriter(e.out)
-	case "zstd":
-		e.pack, err = zstd.NewWriter(e.out, zstd.WithEncoderConcurrency(1))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("write csv: %w", err)
-	}
-	if e.pack != nil {
-		e.w = e.pack
-	}
-	if *f.opt.Header && in.NumFields() > 0 {
+	err := e.member()
+	if err == nil && *f.opt.Header && in.NumFields() > 0 {
 		err = e.header(in)
 	}
-	return e, err
-}
-
-// Join implements dataset.Format: records follow records, and the header comes once.
-func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) error {
-	return file.JoinBytes(ctx, "csv", w, parts, func(i int, p dataset.JoinPart) (int64, error) {
-		if i == 0 || !*f.opt.Header {
-			return 0, nil
-		}
-		n, err := f.headerSize(p)
-		if err != nil {
-			return 0, fmt.Errorf("join csv: find the header of part %d: %w", i, err)
-		}
-		return n, nil
-	})
-}
-
-// headerSize is how many bytes the header of a file takes.
-func (f *Format) headerSize(p dataset.JoinPart) (int64, error) {
-	in := &countReader{r: io.NewSectionReader(p, 0, p.Size)}
-	switch f.opt.Compression {
-	case "gzip":
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return 0, err
-		}
-		z.Multistream(false)
-		_, err = io.Copy(io.Discard, z)
-		return in.n, err
-	case "zstd":
-		return zstdFrame(p)
+	if err != nil {
+		return nil, err
 	}
-	d := dialect{delim: f.delim, quote: '"'}
-	s := atRecord
-	buf := make([]byte, 64<<10)
-	for total := int64(0); ; {
-		k, err := in.Read(buf)
-		n, next, done := d.advance(s, buf[:k])
-		total += int64(n)
-		if done || err == io.EOF {
-			return total, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		s = next
-	}
-}
-
-// zstdFrame is the size of the zstd frame that a file begins with (RFC 8878, section 3.1.1).
-func zstdFrame(p dataset.JoinPart) (int64, error) {
-	head := make([]byte, min(zstd.HeaderMaxSize, p.Size))
-	if _, err := p.ReadAt(head, 0); err != nil && err != io.EOF {
-		return 0, err
-	}
-	var h zstd.Header
-	if err := h.Decode(head); err != nil {
-		return 0, err
-	}
-	off := int64(h.HeaderSize)
-	block := make([]byte, 3)
-	for last := false; !last; {
-		if _, err := p.ReadAt(block, off); err != nil {
-			return 0, err
-		}
-		word := int64(block[0]) | int64(block[1])<<8 | int64(block[2])<<16
-		last = word&1 == 1
-		size := word >> 3
-		if word>>1&3 == 1 { // one byte, repeated
-			size = 1
-		}
-		off += 3 + size
-	}
-	if h.HasCheckSum {
-		off += 4
-	}
-	return off, nil
-}
-
-// countReader counts what is read; it reads single bytes, so that a decompressor takes no more than it needs.
-type countReader struct {
-	r io.Reader
-	n int64
-	b [1]byte
-}
-
-func (c *countReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// ReadByte implements io.ByteReader.
-func (c *countReader) ReadByte() (byte, error) {
-	_, err := io.ReadFull(c, c.b[:])
-	return c.b[0], err
+	return e, nil
 }

@@ -261,14 +261,29 @@ func (r *reader) more(ctx context.Context) error {
 	err := r.read()
 	r.counted = r.in.lo
 	if err == errLong {
-		return r.passLong()
+		err = r.passLong()
+		if err == nil {
+			return nil
+		}
 	}
 	if err != nil {
-		return err
+		return r.damaged(err)
 	}
 	r.loaded = r.in.to
 	r.dec.load(r.in.buf, r.in.lo, r.in.to, r.in.eof && r.in.to == r.in.hi)
 	return nil
+}
+
+// damaged ends the file at an error of its text: what of it the policy lets pass is a failed row, and the next file comes.
+func (r *reader) damaged(err error) error {
+	r.loaded = 0
+	if !r.headed {
+		return err
+	}
+	if err := r.text.Damaged(err, r.rt, r.cur.ID, r.in.base+uint64(r.in.lo)); err != nil {
+		return err
+	}
+	return r.finish()
 }
 
 // read reads on. A wait for standard input gives the processor back.

@@ -41,9 +41,12 @@ func (r *reader) open(ctx context.Context) error {
 		err = open()
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("read the columns of %s: %w", r.cur.File.Path, err)
 	}
 	r.numbered = r.stream() || recoded // cannot be read, or not counted, a second time
+	if r.cur.End, err = t.End(r.cur); err != nil {
+		return err
+	}
 	r.in.open(in, skipped, r.cur.End)
 	if r.cur.End >= uint64(r.cur.File.Size) {
 		return nil

@@ -227,7 +227,7 @@ func TestFormatRefuses(t *testing.T) {
 	for _, c := range []struct {
 		opt  csv.WriteOptions
 		want string
-	}{{csv.WriteOptions{Compression: "lzma"}, "gzip, zstd or none"}, {csv.WriteOptions{Null: "0"}, "spelled like a value"},
+	}{{csv.WriteOptions{Compression: "lzma"}, "gzip, zstd, bzip2, xz, lz4 or none"}, {csv.WriteOptions{Null: "0"}, "spelled like a value"},
 		{csv.WriteOptions{Null: "a,b"}, "no quote, delimiter or line end"}, {csv.WriteOptions{Delim: "ab"}, "one ASCII character"}} {
 		if _, err := csv.NewFormat(c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.opt, err)

@@ -6,5 +6,5 @@
 // whoever reads it gets exactly that version or an error that names it. FS is the seam to the place that holds the files; Local is
 // the one for this machine, and an object store is another file here.
 //
-// The package decodes nothing beyond gzip and zstd. Read fs.go first, then set.go (patterns to files) and split.go (files to splits).
+// The package decodes nothing beyond compressions (compress.go). Read fs.go first, then set.go (patterns to files) and split.go (files to splits).
 package file

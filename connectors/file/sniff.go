@@ -29,12 +29,10 @@ var magics = []magic{
 	{"pdf", 0, "%PDF-"},
 	{"zip", 0, "PK\x03\x04"},
 	{"tar", 257, "ustar"},
-	{"gzip", 0, "\x1f\x8b"},
-	{"zstd", 0, "\x28\xb5\x2f\xfd"},
 }
 
-// Sniff recognises a format by the first bytes of data: an extension that picks a reader, "gzip" or "zstd", or "jsonl" where nothing
-// else is known.
+// Sniff recognises a format by the first bytes of data: an extension that picks a reader, the name of a compression (IsCompression), or
+// "jsonl" where nothing else is known.
 func Sniff(head []byte) string {
 	for _, m := range magics {
 		if len(head) >= m.at && bytes.HasPrefix(head[m.at:], []byte(m.bytes)) {
@@ -44,13 +42,14 @@ func Sniff(head []byte) string {
 			return m.format
 		}
 	}
+	if c := compressionOf(head); c != "" {
+		return c
+	}
 	return "jsonl"
 }
 
-// sniffCompression is the compression that the first bytes show.
-func sniffCompression(head []byte) string {
-	if f := Sniff(head); f == "gzip" || f == "zstd" {
-		return f
-	}
-	return ""
+// IsCompression reports whether a name that Sniff gave is that of a compression.
+func IsCompression(name string) bool {
+	_, err := findCodec(name)
+	return err == nil
 }

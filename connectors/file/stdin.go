@@ -141,7 +141,7 @@ func (s *Stream) wait(ctx context.Context, millis int) (ready bool, err error) {
 // sampleStdin peeks at standard input, decompressed as far as the peek goes.
 func sampleStdin(ctx context.Context, n int) (head []byte, whole bool, err error) {
 	raw, whole, err := Stdin.Peek(ctx, max(n, peekBytes))
-	compression := sniffCompression(raw)
+	compression := compressionOf(raw)
 	if err != nil {
 		return nil, false, err
 	}

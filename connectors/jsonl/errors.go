@@ -10,7 +10,7 @@ import (
 
 // LineError says what is wrong with one line. The file is named by whoever knows it.
 type LineError struct {
-	Line   int64  // counted from 1; 0 when counting would have meant reading most of a big file again
+	Line   int64  // of an array the element, counted from 1; 0 when counting would have meant reading most of a big file again
 	Offset uint64 // position of the line in the (decompressed) file
 	Byte   int    // where in the line the fault is, counted from 1; 0 when it is the whole line
 	Column string // the column as a path ("tags[2].name"), empty when the fault is in none
@@ -18,15 +18,20 @@ type LineError struct {
 	Msg    string // what is wrong with it
 	Remedy string
 	class  string
+	unit   string // what is counted, if not lines
 }
 
 // Error implements error.
 func (e *LineError) Error() string {
 	var s strings.Builder
+	unit := e.unit
+	if unit == "" {
+		unit = "line"
+	}
 	if e.Line > 0 {
-		fmt.Fprintf(&s, "line %d", e.Line)
+		fmt.Fprintf(&s, "%s %d", unit, e.Line)
 	} else {
-		fmt.Fprintf(&s, "line at byte %d", e.Offset)
+		fmt.Fprintf(&s, "%s at byte %d", unit, e.Offset)
 	}
 	if e.Byte > 0 {
 		fmt.Fprintf(&s, ", byte %d", e.Byte)

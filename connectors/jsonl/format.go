@@ -8,8 +8,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
@@ -18,7 +16,7 @@ import (
 
 // WriteOptions are how JSON lines are written.
 type WriteOptions struct {
-	Compression string `json:"compression,omitempty" doc:"gzip, zstd or none; by default what the path ends in"`
+	Compression string `json:"compression,omitempty" doc:"gzip, zstd, bzip2, xz, lz4 or none; by default what the path ends in"`
 }
 
 // Format writes JSON lines: one object a row with every column, null where it is null. Binary is base64, pixels are {width, height,
@@ -30,12 +28,9 @@ var _ dataset.Format = (*Format)(nil)
 
 // NewFormat makes the format.
 func NewFormat(opt WriteOptions) (*Format, error) {
-	switch opt.Compression {
-	case "none":
-		opt.Compression = ""
-	case "", "gzip", "zstd":
-	default:
-		return nil, dataset.Usagef("compression=%s: must be gzip, zstd or none", opt.Compression)
+	var err error
+	if opt.Compression, err = file.ParseCompression(opt.Compression); err != nil {
+		return nil, err
 	}
 	return &Format{opt}, nil
 }
@@ -50,15 +45,7 @@ func (f *Format) Version() int { return 1 }
 func (f *Format) Params() any { return f.opt }
 
 // Extension implements dataset.Format.
-func (f *Format) Extension() string {
-	switch f.opt.Compression {
-	case "gzip":
-		return "jsonl.gz"
-	case "zstd":
-		return "jsonl.zst"
-	}
-	return "jsonl"
-}
+func (f *Format) Extension() string { return file.PackedExtension("jsonl", f.opt.Compression) }
 
 // Check implements dataset.Format.
 func (f *Format) Check(in *arrow.Schema) error {
@@ -81,17 +68,9 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 		return nil, err
 	}
 	e := &encoder{out: &file.CountWriter{W: w}}
-	e.w = e.out
-	switch f.opt.Compression {
-	case "gzip":
-		z := gzip.NewWriter(e.out)
-		e.w, e.pack = z, z
-	case "zstd":
-		z, err := zstd.NewWriter(e.out, zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			return nil, fmt.Errorf("write jsonl: %w", err)
-		}
-		e.w, e.pack = z, z
+	var err error
+	if e.w, err = file.Compress(e.out, f.opt.Compression); err != nil {
+		return nil, fmt.Errorf("write jsonl: %w", err)
 	}
 	for _, field := range in.Fields() {
 		e.keys = append(e.keys, append(appendString(nil, field.Name), ':'))
@@ -99,7 +78,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 	return e, nil
 }
 
-// Join implements dataset.Format: lines follow lines, and so do the members of both compressions.
+// Join implements dataset.Format: lines follow lines, and so do the members or frames of all compressions.
 func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) error {
 	return file.JoinBytes(ctx, "jsonl", w, parts, nil)
 }
@@ -113,8 +92,7 @@ const (
 // encoder writes one file.
 type encoder struct {
 	out   *file.CountWriter
-	w     io.Writer
-	pack  io.WriteCloser
+	w     io.WriteCloser // compresses
 	keys  [][]byte
 	buf   []byte
 	notes notes
@@ -178,10 +156,7 @@ func (e *encoder) Written() int64 { return e.out.N }
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {
 	e.buf = nil
-	if e.pack == nil {
-		return nil
-	}
-	if err := e.pack.Close(); err != nil {
+	if err := e.w.Close(); err != nil {
 		return fmt.Errorf("write jsonl: %w", err)
 	}
 	return nil

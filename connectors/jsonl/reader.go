@@ -30,6 +30,7 @@ type reader struct {
 	dec    *decoder
 	lines  *lines.Chunks
 	text   *file.Text
+	form   form // of the file
 
 	cur     dataset.SplitRange // the range being read
 	start   uint64             // its first position, the offset applied
@@ -146,7 +147,9 @@ func (r *reader) parse() (full bool, err error) {
 			}
 			row = false
 		}
-		r.line++
+		if r.form == formLines || d.buf[d.space(from)] != '\n' {
+			r.line++
+		}
 		r.i = next
 		if !row {
 			continue
@@ -186,13 +189,23 @@ func (r *reader) more(ctx context.Context) error {
 			return err
 		}
 		r.line++
-		return r.lines.Skip()
+		if err = r.lines.Skip(); err == nil {
+			return nil
+		}
 	}
-	return err
+	if a, ok := errors.AsType[*ArrayError](err); ok {
+		err = r.failed(r.lines.Pos(), a)
+	} else {
+		err = r.text.Damaged(err, r.rt, r.cur.ID, r.lines.Pos())
+	}
+	if err != nil {
+		return err
+	}
+	return r.finish()
 }
 
 // open starts the next range.
-func (r *reader) open() error {
+func (r *reader) open() (err error) {
 	r.cur, r.ranges = r.ranges[0], r.ranges[1:]
 	r.start = max(r.cur.Start, r.offset)
 	r.offset = 0
@@ -204,12 +217,43 @@ func (r *reader) open() error {
 	if from > 0 {
 		from-- // the byte before tells whether a line starts right at the range
 	}
+	if r.form, err = formOf(r.ctx, r.src.set, r.cur.File); err != nil {
+		return err
+	}
+	if r.form != formLines {
+		return r.openValues(from)
+	}
 	t, err := r.src.set.OpenTextTo(r.ctx, r.cur.File, int64(from), int64(min(r.cur.End, math.MaxInt64)))
 	if err != nil {
 		return err
 	}
 	r.text = t
+	if r.cur.End, err = t.End(r.cur); err != nil {
+		return err
+	}
 	r.lines.Open(t, from, r.cur.End)
+	if r.start > 0 {
+		return r.lines.Skip()
+	}
+	return nil
+}
+
+// openValues starts a file whose values are no lines. They are found from its start on, wherever reading begins.
+func (r *reader) openValues(from uint64) error {
+	t, err := r.src.set.OpenText(r.ctx, r.cur.File, 0)
+	if err != nil {
+		return err
+	}
+	r.text = t
+	v := newValueReader(t, r.form)
+	if _, err := io.CopyN(io.Discard, v, int64(from)); err != nil && err != io.EOF {
+		return err
+	}
+	r.base, r.hasBase = v.values, true
+	if r.cur.End, err = t.End(r.cur); err != nil {
+		return err
+	}
+	r.lines.Open(v, from, r.cur.End)
 	if r.start > 0 {
 		return r.lines.Skip()
 	}
@@ -236,9 +280,17 @@ func (r *reader) bad(pos uint64, e *LineError) error {
 	if r.countBase() {
 		e.Line = r.base + r.line + 1
 	}
+	if r.form != formLines {
+		e.unit = "element"
+	}
+	return r.failed(pos, e)
+}
+
+// failed reports the row at pos.
+func (r *reader) failed(pos uint64, err error) error {
 	row := dataset.FailedRow(r.cur.ID, pos)
 	defer row.Release()
-	return r.rt.Fail(row, 0, e)
+	return r.rt.Fail(row, 0, err)
 }
 
 // maxCount is how far into a file lines are counted again to number a broken one.

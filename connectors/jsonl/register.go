@@ -18,9 +18,9 @@ type SinkOptions struct {
 func Register(reg *dataset.Registry) error {
 	err := reg.AddSources(dataset.SourceDef{
 		Name:       "jsonl",
-		Doc:        "JSON lines: one object a line",
-		Help:       "Column types are inferred from the start of at most eight files; a later value of another type is a row error that names the schema= option. Files ending in .gz or .zst are decompressed.",
-		Extensions: extensions,
+		Doc:        "JSON: one object a line, the objects of an array, or objects over several lines",
+		Help:       "Column types are inferred from the start of at most eight files; a later value of another type is a row error that names the schema= option. A file whose name does not end in jsonl, ndjson or jsonlines may hold one array of objects, or objects over several lines: its start tells. Compressed files are decompressed.",
+		Extensions: append([]string{"json"}, extensions...),
 		Zero:       func() any { return &Options{} },
 		Open:       file.OpenSource("jsonl", NewSource),
 	})

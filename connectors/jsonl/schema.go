@@ -1,7 +1,9 @@
 package jsonl
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -64,6 +66,12 @@ func (n *inferrer) sampleFile(ctx context.Context, set *file.Set, ref dataset.Fi
 		head, whole, err := set.Sample(ctx, ref, size)
 		if err != nil {
 			return err
+		}
+		if !named(ref.Path) {
+			if f := formShown(head, whole); f != formLines {
+				// what is wrong between the values, the reader says
+				head, _ = io.ReadAll(newValueReader(bytes.NewReader(head), f))
+			}
 		}
 		if !whole && size < int(opt.MaxLine) && strings.IndexByte(scalar.View(head), '\n') < 0 {
 			continue

@@ -39,7 +39,7 @@ func NewSource(set *file.Set, opt Options) (*Source, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	return &Source{set: set, opt: opt.withDefaults(), pin: &schemaPin{}, planner: file.Planner{Range: file.ByteRange}}, nil
+	return &Source{set: set, opt: opt.withDefaults(), pin: &schemaPin{}}, nil
 }
 
 // Name implements dataset.Source.
@@ -109,7 +109,12 @@ func (s *Source) LimitHint(n int64) dataset.Source {
 
 // Splits implements dataset.Source.
 func (s *Source) Splits(ctx context.Context, after dataset.Cursor) iter.Seq2[dataset.Split, error] {
-	return s.planner.Splits(ctx, s.set, after)
+	p := s.planner
+	if p.TargetBytes <= 0 {
+		p.TargetBytes = file.DefaultSplitBytes
+	}
+	p.Range = s.ranges(ctx, p.TargetBytes)
+	return p.Splits(ctx, s.set, after)
 }
 
 // Open implements dataset.Source.

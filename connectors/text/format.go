@@ -10,8 +10,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/connectors/internal/charset"
@@ -33,7 +31,7 @@ const (
 type WriteOptions struct {
 	Column      string        `json:"column,omitempty" doc:"the column that is written (the only one, or text)"`
 	Newline     NewlinePolicy `json:"newline,omitempty" doc:"line ends inside text: error, space (replace them) or split (write them)"`
-	Compression string        `json:"compression,omitempty" doc:"gzip, zstd or none; by default what the path ends in"`
+	Compression string        `json:"compression,omitempty" doc:"gzip, zstd, bzip2, xz, lz4 or none; by default what the path ends in"`
 }
 
 // Format writes one column of text, a line a row, with LF at the ends of lines. Null is an empty line.
@@ -43,12 +41,9 @@ var _ dataset.Format = (*Format)(nil)
 
 // NewFormat makes the format.
 func NewFormat(opt WriteOptions) (*Format, error) {
-	switch opt.Compression {
-	case "none":
-		opt.Compression = ""
-	case "", "gzip", "zstd":
-	default:
-		return nil, dataset.Usagef("compression=%s: must be gzip, zstd or none", opt.Compression)
+	var err error
+	if opt.Compression, err = file.ParseCompression(opt.Compression); err != nil {
+		return nil, err
 	}
 	switch opt.Newline {
 	case "":
@@ -70,15 +65,7 @@ func (f *Format) Version() int { return 1 }
 func (f *Format) Params() any { return f.opt }
 
 // Extension implements dataset.Format.
-func (f *Format) Extension() string {
-	switch f.opt.Compression {
-	case "gzip":
-		return "txt.gz"
-	case "zstd":
-		return "txt.zst"
-	}
-	return "txt"
-}
+func (f *Format) Extension() string { return file.PackedExtension("txt", f.opt.Compression) }
 
 // Check implements dataset.Format.
 func (f *Format) Check(in *arrow.Schema) error {
@@ -121,23 +108,13 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 		return nil, err
 	}
 	e := &encoder{out: &file.CountWriter{W: w}, at: at, name: in.Field(at).Name, newline: f.opt.Newline}
-	e.w = e.out
-	switch f.opt.Compression {
-	case "gzip":
-		e.pack = gzip.NewWriter(e.out)
-	case "zstd":
-		e.pack, err = zstd.NewWriter(e.out, zstd.WithEncoderConcurrency(1))
-	}
-	if err != nil {
+	if e.w, err = file.Compress(e.out, f.opt.Compression); err != nil {
 		return nil, fmt.Errorf("write text: %w", err)
-	}
-	if e.pack != nil {
-		e.w = e.pack
 	}
 	return e, nil
 }
 
-// Join implements dataset.Format: lines follow lines, and so do the members of both compressions.
+// Join implements dataset.Format: lines follow lines, and so do the members or frames of all compressions.
 func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) error {
 	return file.JoinBytes(ctx, "text", w, parts, nil)
 }
@@ -151,8 +128,7 @@ const (
 // encoder writes one file.
 type encoder struct {
 	out     *file.CountWriter
-	w       io.Writer
-	pack    io.WriteCloser
+	w       io.WriteCloser // compresses
 	at      int
 	name    string
 	newline NewlinePolicy
@@ -245,10 +221,7 @@ func (e *encoder) Written() int64 { return e.out.N }
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {
 	e.buf = nil
-	if e.pack == nil {
-		return nil
-	}
-	if err := e.pack.Close(); err != nil {
+	if err := e.w.Close(); err != nil {
 		return fmt.Errorf("write text: %w", err)
 	}
 	return nil

@@ -255,9 +255,14 @@ func (r *reader) more(ctx context.Context) error {
 		if err := r.bad(r.lines.Pos(), r.tooLong()); err != nil {
 			return err
 		}
-		return r.lines.Skip()
+		if err = r.lines.Skip(); err == nil {
+			return nil
+		}
 	}
-	return err
+	if err := r.text.Damaged(err, r.rt, r.cur.ID, r.lines.Pos()); err != nil {
+		return err
+	}
+	return r.finish()
 }
 
 // blocking runs fn, and gives the processor back meanwhile if it may wait for standard input.
@@ -305,6 +310,12 @@ func (r *reader) open() error {
 		}
 	}
 	if err != nil {
+		if err := t.Damaged(err, r.rt, r.cur.ID, 0); err != nil {
+			return err
+		}
+		return r.finish()
+	}
+	if r.cur.End, err = t.End(r.cur); err != nil {
 		return err
 	}
 	r.lines.Open(in, skipped, r.cur.End)

@@ -10,8 +10,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/sluice-data/sluice/connectors/file"
@@ -22,7 +20,7 @@ import (
 // WriteOptions are how TFRecord files are written. The zero value stands for the defaults.
 type WriteOptions struct {
 	Features    bool   `json:"features,omitempty" doc:"write tf.train.Example messages, a feature for each column; the default unless there is a column record alone"`
-	Compression string `json:"compression,omitempty" doc:"gzip, zstd or none; by default what the path ends in"`
+	Compression string `json:"compression,omitempty" doc:"gzip, zstd, bzip2, xz, lz4 or none; by default what the path ends in"`
 }
 
 // Format writes TFRecord files: the binary column record as it is, or rows as tf.train.Example messages. Integers and booleans become
@@ -34,12 +32,9 @@ var _ dataset.Format = (*Format)(nil)
 
 // NewFormat makes the format.
 func NewFormat(opt WriteOptions) (*Format, error) {
-	switch opt.Compression {
-	case "none":
-		opt.Compression = ""
-	case "", "gzip", "zstd":
-	default:
-		return nil, dataset.Usagef("compression=%s: must be gzip, zstd or none", opt.Compression)
+	var err error
+	if opt.Compression, err = file.ParseCompression(opt.Compression); err != nil {
+		return nil, err
 	}
 	return &Format{opt}, nil
 }
@@ -54,15 +49,7 @@ func (f *Format) Version() int { return 1 }
 func (f *Format) Params() any { return f.opt }
 
 // Extension implements dataset.Format.
-func (f *Format) Extension() string {
-	switch f.opt.Compression {
-	case "gzip":
-		return "tfrecord.gz"
-	case "zstd":
-		return "tfrecord.zst"
-	}
-	return "tfrecord"
-}
+func (f *Format) Extension() string { return file.PackedExtension("tfrecord", f.opt.Compression) }
 
 // features tells whether rows are written as examples.
 func (f *Format) features(in *arrow.Schema) bool {
@@ -114,17 +101,9 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 		return nil, err
 	}
 	e := &encoder{out: &file.CountWriter{W: w}, features: f.features(in)}
-	e.w = e.out
-	switch f.opt.Compression {
-	case "gzip":
-		z := gzip.NewWriter(e.out)
-		e.w, e.pack = z, z
-	case "zstd":
-		z, err := zstd.NewWriter(e.out, zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			return nil, fmt.Errorf("write tfrecord: %w", err)
-		}
-		e.w, e.pack = z, z
+	var err error
+	if e.w, err = file.Compress(e.out, f.opt.Compression); err != nil {
+		return nil, fmt.Errorf("write tfrecord: %w", err)
 	}
 	for _, c := range in.Fields() {
 		e.names = append(e.names, c.Name)
@@ -150,8 +129,7 @@ const flushBytes = 128 << 10
 // encoder writes one file.
 type encoder struct {
 	out      *file.CountWriter
-	w        io.Writer
-	pack     io.WriteCloser
+	w        io.WriteCloser // compresses
 	names    []string
 	order    []int // columns by name, the order of deterministic maps
 	features bool
@@ -322,10 +300,7 @@ func (e *encoder) Written() int64 { return e.out.N }
 
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {
-	if e.pack == nil {
-		return nil
-	}
-	if err := e.pack.Close(); err != nil {
+	if err := e.w.Close(); err != nil {
 		return fmt.Errorf("write tfrecord: %w", err)
 	}
 	return nil

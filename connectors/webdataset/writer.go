@@ -12,8 +12,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
@@ -23,7 +21,7 @@ import (
 // WriteOptions are how shards are written. The zero value stands for the defaults.
 type WriteOptions struct {
 	Key         string `json:"key,omitempty" doc:"the column that names samples, text or integers (__key__)"`
-	Compression string `json:"compression,omitempty" doc:"gzip, zstd or none; by default what the path ends in"`
+	Compression string `json:"compression,omitempty" doc:"gzip, zstd, bzip2, xz, lz4 or none; by default what the path ends in"`
 }
 
 // Format writes shards: a member for each column of a row that is not null, named key.column. Binary and text are written as they are,
@@ -34,12 +32,9 @@ var _ dataset.Format = (*Format)(nil)
 
 // NewFormat makes the format.
 func NewFormat(opt WriteOptions) (*Format, error) {
-	switch opt.Compression {
-	case "none":
-		opt.Compression = ""
-	case "", "gzip", "zstd":
-	default:
-		return nil, dataset.Usagef("compression=%s: must be gzip, zstd or none", opt.Compression)
+	var err error
+	if opt.Compression, err = file.ParseCompression(opt.Compression); err != nil {
+		return nil, err
 	}
 	if opt.Key == "" {
 		opt.Key = KeyColumn
@@ -57,15 +52,7 @@ func (f *Format) Version() int { return 1 }
 func (f *Format) Params() any { return f.opt }
 
 // Extension implements dataset.Format.
-func (f *Format) Extension() string {
-	switch f.opt.Compression {
-	case "gzip":
-		return "tar.gz"
-	case "zstd":
-		return "tar.zst"
-	}
-	return "tar"
-}
+func (f *Format) Extension() string { return file.PackedExtension("tar", f.opt.Compression) }
 
 // Check implements dataset.Format.
 func (f *Format) Check(in *arrow.Schema) error {
@@ -113,7 +100,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 		return nil, err
 	}
 	e := &encoder{out: &file.CountWriter{W: w}}
-	packed, err := f.pack(e.out)
+	packed, err := file.Compress(e.out, f.opt.Compression)
 	if err != nil {
 		return nil, err
 	}
@@ -126,21 +113,6 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 	}
 	return e, nil
 }
-
-// pack compresses what is written to w.
-func (f *Format) pack(w io.Writer) (io.WriteCloser, error) {
-	switch f.opt.Compression {
-	case "gzip":
-		return gzip.NewWriter(w), nil
-	case "zstd":
-		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
-	}
-	return nopCloser{w}, nil
-}
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
 
 // encoder writes one shard.
 type encoder struct {
@@ -239,7 +211,7 @@ func (e *encoder) Close(context.Context) error {
 
 // Join implements dataset.Format: entries are copied, without the marks at the ends of the parts.
 func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) (err error) {
-	out, err := f.pack(w)
+	out, err := file.Compress(w, f.opt.Compression)
 	if err != nil {
 		return err
 	}

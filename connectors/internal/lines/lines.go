@@ -31,6 +31,7 @@ type Chunks struct {
 	end     uint64 // the range ends here; its last line may go on
 	maxLine int
 	eof     bool
+	err     error // of a read that gave bytes too: it comes once the lines among them are given out
 }
 
 // New makes Chunks for lines of up to maxLine bytes.
@@ -42,7 +43,7 @@ func (c *Chunks) MaxLine() int { return c.maxLine }
 // Open starts a range. r gives the bytes from position from on; when from is not the start of the file, the caller passes the byte
 // before the range too, and the line that it belongs to is skipped.
 func (c *Chunks) Open(r io.Reader, from, end uint64) {
-	c.r, c.Base, c.lo, c.hi, c.end, c.eof = r, from, 0, 0, end, false
+	c.r, c.Base, c.lo, c.hi, c.end, c.eof, c.err = r, from, 0, 0, end, false, nil
 	want := chunkBytes + Pad // less for small files and short ranges, rounded so that the next ones fit too
 	if n := end - from + overRead; n < chunkBytes {
 		want = int(n+overRead-1)/overRead*overRead + Pad
@@ -121,13 +122,26 @@ func (c *Chunks) read() error {
 	} else {
 		want = min(want, overRead)
 	}
-	n, err := c.r.Read(c.Buf[c.hi : c.hi+int(want)])
+	n, err := c.pull(c.Buf[c.hi : c.hi+int(want)])
 	c.hi += n
-	if err == io.EOF {
-		c.eof = true
-		return nil
-	}
 	return err
+}
+
+// pull reads once. An error that comes with bytes is kept for the next time.
+func (c *Chunks) pull(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.r.Read(p)
+	switch {
+	case err == io.EOF:
+		c.eof = true
+	case n > 0:
+		c.err = err
+	default:
+		return 0, err
+	}
+	return n, nil
 }
 
 // Skip passes the rest of the line at pos, reading it through the buffer without keeping it. It stops early at the end of the
@@ -151,11 +165,7 @@ func (c *Chunks) Skip() error {
 
 // fill reads one chunk into the empty buffer.
 func (c *Chunks) fill() error {
-	n, err := c.r.Read(c.Buf[:min(len(c.Buf)-Pad, chunkBytes)])
+	n, err := c.pull(c.Buf[:min(len(c.Buf)-Pad, chunkBytes)])
 	c.hi = n
-	if err == io.EOF {
-		c.eof = true
-		return nil
-	}
 	return err
 }

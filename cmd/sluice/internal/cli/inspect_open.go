@@ -50,8 +50,8 @@ func (s *subject) format() (string, error) {
 		name, _, _ = strings.Cut(name, "?")
 	}
 	name = strings.ToLower(path.Base(name))
-	for _, packed := range []string{".gz", ".zst"} {
-		name = strings.TrimSuffix(name, packed)
+	if file.Compression(name) != "" {
+		name = strings.TrimSuffix(name, path.Ext(name))
 	}
 	switch ext := strings.TrimPrefix(path.Ext(name), "."); ext {
 	case "ndjson", "jsonlines", "jsonl":
@@ -59,7 +59,7 @@ func (s *subject) format() (string, error) {
 	case "":
 		return seen, nil
 	default:
-		if seen != "jsonl" && seen != "gzip" && seen != "zstd" { // what the bytes say counts more than a wrong name
+		if seen != "jsonl" && !file.IsCompression(seen) { // what the bytes say counts more than a wrong name
 			return seen, nil
 		}
 		return ext, nil

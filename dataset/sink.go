@@ -93,6 +93,15 @@ type Joiner interface {
 	Join(ctx context.Context, at Part, kept, parts []Receipt, limit int64) (final []Receipt, replaces bool, err error)
 }
 
+// Rehearser is a Target that can find out, before it is decided that a run is published, whether it can be: a database with constraints.
+// Rehearse is called after the last part was committed, with what Remove and Finish are then called with; an error ends the run, and leaves
+// the target and the committed parts as they are. What it holds open (a transaction) Finish completes; Discard and giving back the
+// lock of the state let go of it.
+type Rehearser interface {
+	Target
+	Rehearse(ctx context.Context, remove, parts []Receipt) error
+}
+
 // Partitioned is a Sink that keeps the rows of one value of these columns in parts of their own (Part.Partition).
 type Partitioned interface {
 	Sink

@@ -6,15 +6,19 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/sluice-data/sluice/dataset"
 )
 
 // StateOf returns the storage with the state of a result at a path or URL, a folder or one file, and the path as a sink would take it. ok
 // is false if no result of ours is there. Of a URL the scheme must be registered.
-func StateOf(_ context.Context, path string) (s dataset.Storage, result string, ok bool, err error) {
+func StateOf(ctx context.Context, path string) (s dataset.Storage, result string, ok bool, err error) {
 	if path == "" {
 		return nil, "", false, nil
+	}
+	if find := stateFinder(path); find != nil {
+		return find(ctx, path)
 	}
 	disk, at, err := diskOf(path)
 	if err != nil {
@@ -36,6 +40,24 @@ func StateOf(_ context.Context, path string) (s dataset.Storage, result string, 
 		}
 	}
 	return nil, "", false, nil
+}
+
+// StateFinder finds the state of a result that is no file: it is StateOf for the paths of one scheme.
+type StateFinder func(ctx context.Context, path string) (s dataset.Storage, result string, ok bool, err error)
+
+var finders sync.Map // scheme -> StateFinder
+
+// RegisterState makes StateOf find results at paths that begin with a scheme and a colon. Registering a scheme again replaces it.
+func RegisterState(scheme string, find StateFinder) { finders.Store(scheme, find) }
+
+func stateFinder(path string) StateFinder {
+	scheme, _, ok := strings.Cut(path, ":")
+	if !ok {
+		return nil
+	}
+	find, _ := finders.Load(scheme)
+	f, _ := find.(StateFinder)
+	return f
 }
 
 // diskOf returns the disk of a path, and the path on it, absolute and without links.

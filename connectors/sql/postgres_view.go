@@ -10,15 +10,17 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/zeebo/xxh3"
 
 	"github.com/sluice-data/sluice/dataset"
 )
 
 // pgView is an exported snapshot: a transaction that does nothing but keep it for the transactions of the readers.
 type pgView struct {
-	db *postgres
-	id string
-	mu struct {
+	db    *postgres
+	id    string // of the snapshot; the server gives the same again after a restart
+	state string // what it sees, and since when the server runs
+	mu    struct {
 		sync.Mutex
 		conn   *pgconn.PgConn
 		idle   []*pgconn.PgConn // of readers that came to their end; they see the snapshot
@@ -30,6 +32,9 @@ var _ view = (*pgView)(nil)
 
 const beginRead = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
+// selectState sums up what a snapshot sees.
+const selectState = "txid_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text"
+
 func (p *postgres) open(ctx context.Context) (view, error) {
 	c, err := p.connect(ctx)
 	if err != nil {
@@ -40,8 +45,8 @@ func (p *postgres) open(ctx context.Context) (view, error) {
 	err = pgRun(ctx, c, beginRead)
 	if err == nil {
 		var out [][]string
-		if out, err = pgText(ctx, c, "SELECT pg_export_snapshot()"); err == nil {
-			v.id = out[0][0]
+		if out, err = pgText(ctx, c, "SELECT pg_export_snapshot(), "+selectState); err == nil {
+			v.id, v.state = out[0][0], out[0][1]
 		}
 	}
 	if err != nil {
@@ -53,7 +58,7 @@ func (p *postgres) open(ctx context.Context) (view, error) {
 // pin implements view: nothing tells cheaply whether a table is what it was.
 func (v *pgView) pin() dataset.FileRef { return dataset.FileRef{} }
 
-func (v *pgView) version() string { return v.id }
+func (v *pgView) version() string { return fmt.Sprintf("%016x", xxh3.HashString(v.state)) }
 
 func (v *pgView) lost(err error) bool { return errors.Is(err, errSnapshot) }
 
@@ -196,6 +201,13 @@ func (v *pgView) join(ctx context.Context, c *pgconn.PgConn) error {
 			return fmt.Errorf("%w: %w", errSnapshot, err)
 		}
 		return err
+	}
+	out, err := pgText(ctx, c, "SELECT "+selectState)
+	if err != nil {
+		return err
+	}
+	if out[0][0] != v.state {
+		return errSnapshot
 	}
 	// Rows without a key must come in the same order when they are asked for again.
 	return pgRun(ctx, c, "SET LOCAL synchronize_seqscans = off; SET LOCAL max_parallel_workers_per_gather = 0")

@@ -201,7 +201,7 @@ func (t *valueTypes) typ() (arrow.DataType, kind) {
 	return arrow.BinaryTypes.String, kindOther
 }
 
-var decimalDecl = regexp.MustCompile(`^(?:DECIMAL|NUMERIC)\s*\(\s*(\d{1,2})\s*(?:,\s*(\d{1,2})\s*)?\)$`)
+var decimalDecl = regexp.MustCompile(`^(?:DECIMAL|NUMERIC|DECIMAL_TEXT)\s*\(\s*(\d{1,2})\s*(?:,\s*(\d{1,2})\s*)?\)$`)
 
 // declaredType reads a declared type as SQLite's rules of affinity do, and some names more exactly; nil where it says nothing.
 func declaredType(decl string) (arrow.DataType, kind) {

@@ -63,7 +63,7 @@ func parsePostgres(text string) (address, error) {
 			q.Del(name)
 		}
 	}
-	u.RawQuery = q.Encode()
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20") // libpq knows no other form of a space
 	u.Scheme = postgresScheme
 	a.conn, a.shown = u.String(), host(u)
 	if s := q.Get("service"); s != "" && u.Host == "" {

@@ -29,6 +29,11 @@ func (m *Manager) Finish(ctx context.Context, rt dataset.Runtime) (dataset.Targe
 	if err != nil {
 		return report, m.wrap(err)
 	}
+	if r, ok := m.target.(dataset.Rehearser); ok {
+		if err := r.Rehearse(ctx, f.Remove, f.Manifest.Parts); err != nil {
+			return report, m.wrap(fmt.Errorf("%w; every row is safe: when that is mended, run the same command again to publish them", err))
+		}
+	}
 	if err := m.decideFinish(ctx, f); err != nil {
 		return report, m.wrap(err)
 	}

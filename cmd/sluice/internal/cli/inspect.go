@@ -45,6 +45,14 @@ func (a *app) inspect(ctx context.Context, reg *dataset.Registry, path string) e
 			return err
 		}
 	}
+	if name, _, ok := strings.Cut(path, ":"); ok && serr != nil {
+		if def, err := reg.Source(name); err == nil { // a database
+			if _, err := fmt.Fprintf(a.Stdout, "%s: %s\n", printable(path), def.Name); err != nil {
+				return err
+			}
+			return a.sampleRows(ctx, path, true)
+		}
+	}
 	switch {
 	case isFile || file.IsURL(path) && !strings.HasSuffix(path, "/") && !strings.ContainsAny(path, "*?[{"):
 		return a.inspectFile(ctx, path)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -82,6 +83,7 @@ const maxShown = 60
 
 // place gives the line of text that holds the byte at offset, shortened, and the spaces that put a caret under it.
 func place(text string, offset int) (line, caret string) {
+	text = masked(text)
 	offset = min(max(offset, 0), len(text))
 	from := strings.LastIndexByte(text[:offset], '\n') + 1
 	to := len(text)
@@ -96,6 +98,20 @@ func place(text string, offset int) (line, caret string) {
 		after = append(after[:maxShown:maxShown], '…')
 	}
 	return string(before) + string(after), strings.Repeat(" ", runewidth.StringWidth(string(before)))
+}
+
+// secret finds passwords in URLs.
+var secret = regexp.MustCompile(`(?i)(://[^\s/@:]*:|\bpassword=)[^\s@&|"']+`)
+
+// masked writes stars for passwords: what is shown may end up in a log. Offsets stay as they are.
+func masked(text string) string {
+	return secret.ReplaceAllStringFunc(text, func(m string) string {
+		head := len(secret.FindStringSubmatch(m)[1])
+		if strings.HasPrefix(m, "://") && !strings.Contains(text, m+"@") { // a port
+			return m
+		}
+		return m[:head] + strings.Repeat("*", len(m)-head)
+	})
 }
 
 // printable replaces what would move the cursor or confuse a terminal.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"strings"
 
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
@@ -37,7 +38,7 @@ func (a *app) findResult(ctx context.Context, what string) (*result, error) {
 
 // resultAt opens the state of the result at a path or URL; nil if there is none.
 func (a *app) resultAt(ctx context.Context, path string) (*result, error) {
-	if file.IsURL(path) {
+	if strings.Contains(path, ":") { // its scheme may be one that opening a session makes known
 		if err := a.openSchemes(ctx); err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ func targetInSource(_ context.Context, j *Job) (out []Finding, err error) {
 	if sink == nil || sink.Path == "-" && !sink.Literal || strings.Contains(sink.Path, "://") {
 		return nil, nil
 	}
-	if _, ok := j.Built.Sink.(dataset.Target); !ok {
+	if t, ok := j.Built.Sink.(dataset.Target); !ok || strings.Contains(t.Locator(), "?") { // of a database it is one table
 		return nil, nil
 	}
 	target, err := filepath.Abs(sink.Path)

@@ -5,6 +5,7 @@ import (
 	"github.com/sluice-data/sluice/connectors/avro"
 	"github.com/sluice-data/sluice/connectors/binary"
 	"github.com/sluice-data/sluice/connectors/csv"
+	"github.com/sluice-data/sluice/connectors/hf"
 	"github.com/sluice-data/sluice/connectors/images"
 	"github.com/sluice-data/sluice/connectors/jsonl"
 	"github.com/sluice-data/sluice/connectors/numpy"
@@ -22,6 +23,7 @@ var connectors = []func(*dataset.Registry) error{
 	avro.Register,
 	binary.Register,
 	csv.Register,
+	hf.Register,
 	images.Register,
 	jsonl.Register,
 	numpy.Register,

@@ -71,17 +71,7 @@ func (f *Format) Extension() string {
 
 // Check implements dataset.Format.
 func (f *Format) Check(in *arrow.Schema) error {
-	seen := map[string]bool{}
-	for _, field := range in.Fields() {
-		if seen[field.Name] {
-			return fmt.Errorf("write arrow: two columns are named %q; rename one", field.Name)
-		}
-		seen[field.Name] = true
-		if err := readable(field.Type); err != nil {
-			return fmt.Errorf("write arrow: column %q: %w", field.Name, err)
-		}
-	}
-	return nil
+	return file.CheckColumns("arrow", in, func(f arrow.Field) error { return readable(f.Type) })
 }
 
 // recordWriter is what both of Arrow's writers are.

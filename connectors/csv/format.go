@@ -1,7 +1,6 @@
 package csv
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -76,17 +75,7 @@ func (f *Format) Extension() string { return file.PackedExtension(f.Name(), f.op
 
 // Check implements dataset.Format.
 func (f *Format) Check(in *arrow.Schema) error {
-	seen := map[string]bool{}
-	for _, field := range in.Fields() {
-		if seen[field.Name] {
-			return fmt.Errorf("write csv: two columns are named %q; rename one", field.Name)
-		}
-		seen[field.Name] = true
-		if err := writable(field.Type); err != nil {
-			return fmt.Errorf("write csv: column %q: %w", field.Name, err)
-		}
-	}
-	return nil
+	return file.CheckColumns("csv", in, func(f arrow.Field) error { return writable(f.Type) })
 }
 
 // NewEncoder implements dataset.Format. Rows are written at once, by the caller's goroutine.

@@ -48,7 +48,9 @@ var codecs = []codec{
 			return nil, err
 		}
 		return d.IOReadCloser(), nil
-	}, func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true)) }},
+	}, func(w io.Writer) (io.WriteCloser, error) {
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true))
+	}},
 	{"bzip2", []string{".bz2"}, "BZh", func(r io.Reader) (io.ReadCloser, error) {
 		return io.NopCloser(stdbzip2.NewReader(bufio.NewReaderSize(r, packedBuffer))), nil
 	}, func(w io.Writer) (io.WriteCloser, error) { return bzip2.NewWriter(w, nil) }},

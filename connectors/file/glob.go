@@ -35,7 +35,11 @@ type Matcher struct {
 	root    string // the folder that all matches lie below: "" is the working folder, "/" or "s3://bucket/" a root
 	exact   string // the one path that matches, where paths have no folders
 	alts    [][]segment
+	leave   func(dir string) bool // folders that need not be listed though they may hold matches; nil: none
 }
+
+// leaves tells whether a folder is left out of a listing.
+func (m *Matcher) leaves(dir string) bool { return m.leave != nil && m.leave(dir) }
 
 // state is a position in one alternative: the segments before seg are matched.
 type state struct{ alt, seg int }

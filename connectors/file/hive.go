@@ -204,6 +204,9 @@ func (s *hiveSource) Splits(ctx context.Context, after dataset.Cursor) iter.Seq2
 			yield(dataset.Split{}, err)
 			return
 		}
+		if s.predicate != nil && len(fields) > 0 {
+			ctx = leaving(ctx, func(dir string) bool { return s.excludes(fields, dir) })
+		}
 		for split, err := range s.Source.Splits(ctx, after) {
 			if err == nil && s.predicate != nil && len(fields) > 0 {
 				if split, err = s.pruned(fields, split); err == nil && len(split.Ranges) == 0 {

@@ -20,7 +20,7 @@ type Keys interface {
 }
 
 // ListKeys implements FS.List for a place of keys. Nothing but the page of the listing that is being read is held. A folder of which
-// everything below may match is listed flat, others a level at a time.
+// everything below may match is listed flat, others a level at a time, and so are all where folders are to be left out.
 func ListKeys(ctx context.Context, k Keys, m *Matcher, after string) iter.Seq2[dataset.FileRef, error] {
 	return func(yield func(dataset.FileRef, error) bool) {
 		w := keyWalker{ctx: ctx, keys: k, m: m, after: after, yield: yield}
@@ -47,7 +47,7 @@ func (w *keyWalker) folder(dir string, set []state) error {
 	if names, ok := w.m.only(set); ok {
 		return w.named(prefix, set, names)
 	}
-	if w.m.all(set) {
+	if w.m.all(set) && w.m.leave == nil {
 		return w.flat(prefix, set)
 	}
 	part := prefix + w.m.namePrefix(set)
@@ -89,10 +89,11 @@ func (w *keyWalker) from(prefix string) string {
 
 // enter walks the folder whose path with its slash is prefix, unless everything in it comes before the cursor.
 func (w *keyWalker) enter(prefix string, set []state) error {
-	if !w.m.enters(set) || prefix < w.after && !strings.HasPrefix(w.after, prefix) {
+	dir := strings.TrimSuffix(prefix, "/")
+	if !w.m.enters(set) || prefix < w.after && !strings.HasPrefix(w.after, prefix) || w.m.leaves(dir) {
 		return nil
 	}
-	return w.folder(strings.TrimSuffix(prefix, "/"), set)
+	return w.folder(dir, set)
 }
 
 func (w *keyWalker) file(ref dataset.FileRef) error {

@@ -175,7 +175,8 @@ func (s *Set) pattern(ctx context.Context, rs []resolved, i int, after string, y
 	if ref := rs[i].exact; ref != nil {
 		return after != "" || s.owner(rs, ref.Path) != i || yield(*ref, nil)
 	}
-	for ref, err := range s.fs.List(ctx, rs[i].m, after) {
+	m, left := withLeave(ctx, rs[i].m)
+	for ref, err := range s.fs.List(ctx, m, after) {
 		if err != nil {
 			yield(dataset.FileRef{}, err)
 			return false
@@ -194,7 +195,8 @@ func (s *Set) pattern(ctx context.Context, rs []resolved, i int, after string, y
 			return false
 		}
 	}
-	if after == "" {
+	any = any || *left
+	if after == "" && !*left {
 		if err := rs[i].live.complete(found); err != nil {
 			yield(dataset.FileRef{}, err)
 			return false

@@ -93,7 +93,7 @@ func (w *walker) folder(dir string, set []state) error {
 // enter walks a folder below, unless everything in it comes before the cursor.
 func (w *walker) enter(dir string, set []state, name string) error {
 	prefix := dir + "/"
-	if prefix < w.after && !strings.HasPrefix(w.after, prefix) {
+	if prefix < w.after && !strings.HasPrefix(w.after, prefix) || w.m.leaves(dir) {
 		return nil
 	}
 	return w.folder(dir, w.m.step(nil, set, name))

@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,10 +25,7 @@ type LineError struct {
 // Error implements error.
 func (e *LineError) Error() string {
 	var s strings.Builder
-	unit := e.unit
-	if unit == "" {
-		unit = "line"
-	}
+	unit := cmp.Or(e.unit, "line")
 	if e.Line > 0 {
 		fmt.Fprintf(&s, "%s %d", unit, e.Line)
 	} else {

@@ -17,6 +17,14 @@ const (
 	formArray              // as the elements of one array
 )
 
+// unit is what messages count in a file of the form.
+func (f form) unit() string {
+	if f == formLines {
+		return "line"
+	}
+	return "element"
+}
+
 // formBytes is how much of a file tells its form: where the first line goes on behind that, it is one a line.
 const formBytes = 64 << 10
 

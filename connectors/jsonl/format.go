@@ -49,17 +49,7 @@ func (f *Format) Extension() string { return file.PackedExtension("jsonl", f.opt
 
 // Check implements dataset.Format.
 func (f *Format) Check(in *arrow.Schema) error {
-	seen := map[string]bool{}
-	for _, field := range in.Fields() {
-		if seen[field.Name] {
-			return fmt.Errorf("write jsonl: two columns are named %q; rename one", field.Name)
-		}
-		seen[field.Name] = true
-		if err := writable(field.Type); err != nil {
-			return fmt.Errorf("write jsonl: column %q: %w", field.Name, err)
-		}
-	}
-	return nil
+	return file.CheckColumns("jsonl", in, func(f arrow.Field) error { return writable(f.Type) })
 }
 
 // NewEncoder implements dataset.Format. Rows are written at once, by the caller's goroutine.

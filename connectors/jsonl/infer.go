@@ -31,6 +31,7 @@ var kindNames = map[kind]string{kindBool: "a boolean", kindInt: "a whole number"
 // seen is where a kind was first seen, for the message about mixed kinds.
 type seen struct {
 	path string
+	form form
 	line int64
 	text string
 }
@@ -50,7 +51,8 @@ type shape struct {
 type inferrer struct {
 	scanner
 	path    string
-	lineNo  int64
+	form    form  // of the file
+	lineNo  int64 // of an array the element
 	root    shape
 	columns int
 	lines   int // objects seen
@@ -76,7 +78,9 @@ func (n *inferrer) sample(path string, data []byte, whole bool) error {
 	n.buf = append(append(make([]byte, 0, end+1+pad), data[:end]...), '\n')
 	n.buf = n.buf[:cap(n.buf)][:len(n.buf)+pad]
 	for i := 0; i < end; {
-		n.lineNo++
+		if n.form == formLines || n.buf[n.space(i)] != '\n' {
+			n.lineNo++
+		}
 		next := i + bytes.IndexByte(n.buf[i:], '\n') + 1
 		if err := n.lineAt(i); err != nil {
 			return err
@@ -104,15 +108,15 @@ func (n *inferrer) lineAt(from int) error {
 	if end < 0 {
 		if n.broken++; n.first == nil {
 			n.first = n.lineError(from)
-			n.first.Line = n.lineNo
+			n.first.Line, n.first.unit = n.lineNo, n.form.unit()
 		}
 		return nil
 	}
 	n.lines++
 	n.value(&n.root, i)
 	if n.columns > maxColumns {
-		return dataset.Usagef("infer schema of %s, line %d: the objects have more than %d keys, so keys seem to be data; pass schema=\"COLUMN:string\" for the column that holds them",
-			n.path, n.lineNo, maxColumns)
+		return dataset.Usagef("infer schema of %s, %s %d: the objects have more than %d keys, so keys seem to be data; pass schema=\"COLUMN:string\" for the column that holds them",
+			n.path, n.form.unit(), n.lineNo, maxColumns)
 	}
 	return nil
 }
@@ -187,7 +191,7 @@ func numberKind(num scalar.Number, text []byte) kind {
 func (n *inferrer) note(s *shape, k kind, i int) {
 	if s.kinds&k == 0 {
 		s.kinds |= k
-		s.first[log2(k)] = seen{n.path, n.lineNo, snippet(n.buf[i:])}
+		s.first[log2(k)] = seen{n.path, n.form, n.lineNo, snippet(n.buf[i:])}
 	}
 }
 
@@ -272,8 +276,8 @@ func (s *shape) conflict(path string) error {
 		}
 		at, names = append(at, s.first[log2(k)]), append(names, kindNames[k])
 	}
-	return dataset.Usagef("infer schema: column %q is %s in %s line %d (%s) and %s in %s line %d (%s); pass schema=%q, or mixed=string for all such columns",
-		path, names[0], at[0].path, at[0].line, valueText(at[0].text), names[1], at[1].path, at[1].line, valueText(at[1].text), path+":string")
+	return dataset.Usagef("infer schema: column %q is %s in %s %s %d (%s) and %s in %s %s %d (%s); pass schema=%q, or mixed=string for all such columns",
+		path, names[0], at[0].path, at[0].form.unit(), at[0].line, valueText(at[0].text), names[1], at[1].path, at[1].form.unit(), at[1].line, valueText(at[1].text), path+":string")
 }
 
 // schemaOf is the schema that the samples showed.

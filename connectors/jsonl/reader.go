@@ -280,9 +280,7 @@ func (r *reader) bad(pos uint64, e *LineError) error {
 	if r.countBase() {
 		e.Line = r.base + r.line + 1
 	}
-	if r.form != formLines {
-		e.unit = "element"
-	}
+	e.unit = r.form.unit()
 	return r.failed(pos, e)
 }
 

@@ -67,11 +67,12 @@ func (n *inferrer) sampleFile(ctx context.Context, set *file.Set, ref dataset.Fi
 		if err != nil {
 			return err
 		}
+		n.form = formLines
 		if !named(ref.Path) {
-			if f := formShown(head, whole); f != formLines {
-				// what is wrong between the values, the reader says
-				head, _ = io.ReadAll(newValueReader(bytes.NewReader(head), f))
-			}
+			n.form = formShown(head, whole)
+		}
+		if n.form != formLines { // what is wrong between the values, the reader says
+			head, _ = io.ReadAll(newValueReader(bytes.NewReader(head), n.form))
 		}
 		if !whole && size < int(opt.MaxLine) && strings.IndexByte(scalar.View(head), '\n') < 0 {
 			continue

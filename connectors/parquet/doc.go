@@ -8,6 +8,11 @@
 // encodes record batches into row groups and never holds more than it reports
 // through Buffered. [Concat] joins files by copying their row groups.
 //
+// Under a filter, row groups are left out by their statistics and Bloom
+// filters, ranges of rows by the page index, and the filter's columns are
+// decoded before the others (prune.go, lazy.go). Row groups of very many
+// columns are read one column after the other (internal/read/staged.go).
+//
 // Types follow the ARROW:schema entry of the footer where there is one, as in
 // pyarrow: dictionaries, time zones, large and fixed-size lists and extension
 // types survive a round trip, and files of either side read the same on the

@@ -128,7 +128,7 @@ func TestFilterRows(t *testing.T) {
 		skipped string // part of what the source tells
 	}{
 		{"id == 12345", 200, "1 of 2 row groups passed over (statistics 1, Bloom filters 0)"},
-		{"id >= 3000 && id < 3100 && score < 0.5", 300, "ranges of pages by the page index"},
+		{"id >= 3000 && id < 3100 && score < 0.5", 300, "ranges of pages passed over by the page index"},
 		{`name == "name 000777"`, 200, ""},
 		{`name in ["name 000777", "nobody"]`, 200, ""},
 		{`name == "name 000777x"`, 0, "Bloom filters 2"},

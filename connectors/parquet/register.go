@@ -12,7 +12,7 @@ func Register(reg *dataset.Registry) error {
 	err := reg.AddSources(dataset.SourceDef{
 		Name:       "parquet",
 		Doc:        "Parquet files",
-		Help:       "The schema is that of the first file; a sample of others may widen numbers. Columns that a file lacks are null. Only wanted columns are read, and row groups whose statistics exclude a filter are passed over.",
+		Help:       "The schema is that of the first file; a sample of others may widen numbers. Columns that a file lacks are null. Only wanted columns are read. Row groups and pages that statistics, Bloom filters or page indexes exclude are passed over, and the other columns are decoded only where rows may satisfy the filter that follows.",
 		Extensions: extensions,
 		Zero:       func() any { return &Options{} },
 		Open:       file.OpenSource("parquet", NewSource),

@@ -44,7 +44,7 @@ func newRowOrder(s *arrow.Schema, m *meta.FileMetaData, names []string) (o rowOr
 	if err != nil {
 		return o, err
 	}
-	for _, text := range names {
+	for _, text := range splitNames(s, names) {
 		k := orderKey{name: strings.TrimSpace(text)}
 		if n, ok := strings.CutSuffix(k.name, " desc"); ok {
 			k.name, k.desc = strings.TrimSpace(n), true
@@ -63,6 +63,18 @@ func newRowOrder(s *arrow.Schema, m *meta.FileMetaData, names []string) (o rowOr
 		o.keys = append(o.keys, k)
 	}
 	return o, nil
+}
+
+// splitNames divides "a, b desc" into its parts, for that is how it is written in quotes.
+func splitNames(s *arrow.Schema, names []string) (out []string) {
+	for _, n := range names {
+		if s.HasField(n) {
+			out = append(out, n)
+		} else {
+			out = append(out, strings.Split(n, ",")...)
+		}
+	}
+	return out
 }
 
 // checkBloom checks the names of columns with Bloom filters.

@@ -41,6 +41,7 @@ func TestSorting(t *testing.T) {
 		err    string
 	}{
 		{"sorted", []string{"k", "s desc"}, sorted, 0, ""},
+		{"in one text", []string{"k, s desc"}, sorted, 0, ""},
 		{"by one", []string{"k"}, sorted, 0, ""},
 		{"not by this", []string{"f"}, sorted, 0, "sort=f: row 2 has 0 behind 2: rows must come sorted; put | sort f | before the sink"},
 		{"second key", []string{"k", "s"}, sorted, 0, "sort=s: row 1 has a behind b"},
@@ -78,7 +79,7 @@ func TestSorting(t *testing.T) {
 				}
 				for g := range r.NumRowGroups() {
 					got := r.MetaData().RowGroups[g].SortingColumns
-					if len(got) != len(c.sort) || got[len(got)-1].Descending != strings.HasSuffix(c.sort[len(c.sort)-1], "desc") || got[0].NullsFirst {
+					if len(got) != 1+strings.Count(strings.Join(c.sort, ","), ",") || got[len(got)-1].Descending != strings.HasSuffix(c.sort[len(c.sort)-1], "desc") || got[0].NullsFirst {
 						t.Errorf("row group %d says it is sorted by %v", g, got)
 					}
 				}

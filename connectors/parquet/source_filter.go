@@ -3,6 +3,7 @@ package parquet
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -22,17 +23,17 @@ func (s *Source) Skipped() string {
 	k := &s.pin.skipped
 	groups, stats, bloom := k.groups.Load(), k.byStats.Load(), k.byBloom.Load()
 	pages, rows, late := k.byPages.Load(), k.rows.Load(), k.late.Load()
-	if s.predicate == nil || stats+bloom+pages == 0 && late == rows {
-		return ""
+	var out []string
+	if stats+bloom > 0 {
+		out = append(out, fmt.Sprintf("%d of %d row groups passed over (statistics %d, Bloom filters %d)", stats+bloom, groups, stats, bloom))
 	}
-	out := fmt.Sprintf("%d of %d row groups passed over (statistics %d, Bloom filters %d)", stats+bloom, groups, stats, bloom)
-	if n := k.ranges.Load(); pages > 0 {
-		out += fmt.Sprintf("; %d of %d ranges of pages by the page index", pages, n)
+	if pages > 0 {
+		out = append(out, fmt.Sprintf("%d of %d ranges of pages passed over by the page index", pages, k.ranges.Load()))
 	}
-	if late < rows {
-		out += fmt.Sprintf("; other columns decoded for %d of %d rows", late, rows)
+	if late < rows*9/10 {
+		out = append(out, fmt.Sprintf("other columns decoded for %d of %d rows", late, rows))
 	}
-	return out
+	return strings.Join(out, "; ")
 }
 
 // filterOf is the part of the predicate that can be asked of the columns that a file has, compiled for them; nil if there is none, or if

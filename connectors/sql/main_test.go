@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -15,6 +16,9 @@ import (
 var server *sqltest.Server
 
 func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, "-test.fuzzworker") { // fuzzing needs no server, and its workers are killed
+		os.Exit(m.Run())
+	}
 	var err error
 	if server, err = sqltest.Start(); err != nil && (!errors.Is(err, sqltest.ErrNone) || sqltest.Required()) {
 		fmt.Fprintln(os.Stderr, err)

@@ -58,21 +58,16 @@ func (f *Format) features(in *arrow.Schema) bool {
 
 // Check implements dataset.Format.
 func (f *Format) Check(in *arrow.Schema) error {
-	seen := map[string]bool{}
-	for _, c := range in.Fields() {
-		if seen[c.Name] {
-			return fmt.Errorf("write tfrecord: two columns are named %q; rename one", c.Name)
-		}
-		seen[c.Name] = true
+	return file.CheckColumns("tfrecord", in, func(c arrow.Field) error {
 		t := storage(c.Type)
 		if l, ok := t.(arrow.ListLikeType); ok && t.ID() != arrow.MAP {
 			t = storage(l.Elem())
 		}
 		if kindOf(t) == kindNone {
-			return fmt.Errorf("write tfrecord: column %q is %s; features are integers, floats, bytes and lists of them: convert it or leave it out", c.Name, c.Type)
+			return fmt.Errorf("features are integers, floats, bytes and lists of them, and it is %s: convert it or leave it out", c.Type)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func storage(dt arrow.DataType) arrow.DataType {

@@ -56,30 +56,28 @@ func (f *Format) Extension() string { return file.PackedExtension("tar", f.opt.C
 
 // Check implements dataset.Format.
 func (f *Format) Check(in *arrow.Schema) error {
-	seen := map[string]bool{}
-	for _, c := range in.Fields() {
-		if seen[c.Name] {
-			return fmt.Errorf("write webdataset: two columns are named %q; rename one", c.Name)
-		}
-		seen[c.Name] = true
-		t := storage(c.Type)
-		if c.Name == f.opt.Key {
-			if id := t.ID(); id != arrow.STRING && id != arrow.LARGE_STRING && !arrow.IsInteger(id) {
-				return fmt.Errorf("write webdataset: the key column %q is %s; it must be text or integers", c.Name, c.Type)
-			}
-			continue
-		}
-		if c.Name == "" || strings.ContainsAny(c.Name, "/\\\x00") || strings.HasPrefix(c.Name, ".") || strings.HasSuffix(c.Name, "__") {
-			return fmt.Errorf("write webdataset: the column %q makes no file extension; rename it", c.Name)
-		}
-		switch id := t.ID(); {
-		case arrow.IsInteger(id), arrow.IsFloating(id), id == arrow.BOOL, arrow.IsBaseBinary(id):
-		default:
-			return fmt.Errorf("write webdataset: column %q is %s; members are bytes: encode it, make it text, or leave it out", c.Name, c.Type)
-		}
+	if err := file.CheckColumns("webdataset", in, f.writable); err != nil {
+		return err
 	}
-	if !seen[f.opt.Key] {
+	if !in.HasField(f.opt.Key) {
 		return fmt.Errorf("write webdataset: there is no column %q to name the samples; add it, or pass key=COLUMN", f.opt.Key)
+	}
+	return nil
+}
+
+// writable reports whether a column can be members.
+func (f *Format) writable(c arrow.Field) error {
+	id := storage(c.Type).ID()
+	switch {
+	case c.Name == f.opt.Key:
+		if id != arrow.STRING && id != arrow.LARGE_STRING && !arrow.IsInteger(id) {
+			return fmt.Errorf("it names the samples and is %s; it must be text or integers", c.Type)
+		}
+	case c.Name == "" || strings.ContainsAny(c.Name, "/\\\x00") || strings.HasPrefix(c.Name, ".") || strings.HasSuffix(c.Name, "__"):
+		return errors.New("the name makes no file extension; rename it")
+	case arrow.IsInteger(id), arrow.IsFloating(id), id == arrow.BOOL, arrow.IsBaseBinary(id):
+	default:
+		return fmt.Errorf("members are bytes, and it is %s: encode it, make it text, or leave it out", c.Type)
 	}
 	return nil
 }

@@ -29,6 +29,9 @@ type SharedConfig struct {
 	Dir string
 	// Limit is the most bytes that all segments together take, idle ones too; 0 means half of what Dir has free now.
 	Limit int64
+	// Idle, if not 0, is the most bytes that are kept though nobody uses them: above it segments that are idle are removed, and larger slots get a segment
+	// of their own, so that they can be. Each then costs as much as to touch its pages again.
+	Idle int64
 	// Pool, if not nil, is told what segments take, so that its idle memory gives way and both stay within one budget.
 	Pool *block.Pool
 }
@@ -37,6 +40,7 @@ type SharedConfig struct {
 type Shared struct {
 	dir   string
 	limit int64
+	idle  int64
 	pool  *block.Pool
 	owner *owner
 
@@ -74,7 +78,7 @@ func OpenShared(cfg SharedConfig) (*Shared, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open shared memory: %w", err)
 	}
-	s := &Shared{dir: cfg.Dir, limit: cfg.Limit, pool: cfg.Pool, owner: o}
+	s := &Shared{dir: cfg.Dir, limit: cfg.Limit, idle: cfg.Idle, pool: cfg.Pool, owner: o}
 	s.mu.byClass, s.mu.byName = map[int][]*segment{}, map[string]*segment{}
 	s.where.Store(&[]*segment{})
 	return s, nil
@@ -136,6 +140,9 @@ func (s *Shared) withFree(class int) (*segment, error) {
 		}
 	}
 	slots := slotsOf(class)
+	if s.idle > 0 {
+		slots = max(1, min(slots, int(s.idle/int64(class))/slotsPerMake))
+	}
 	size := segmentBytes(class, slots)
 	if s.mu.mapped+size > s.limit {
 		s.trim(s.mu.mapped + size - s.limit)
@@ -291,8 +298,12 @@ func (s *Shared) drop(g *segment, i int) (refund func()) {
 		return func() {}
 	}
 	s.mu.inUse -= int64(g.class)
-	if s.mu.closed && g.idle() {
+	switch unused := s.mu.mapped - s.mu.inUse; {
+	case !g.idle():
+	case s.mu.closed:
 		s.remove(g)
+	case s.idle > 0 && unused > s.idle:
+		s.trim(unused - s.idle)
 	}
 	if account == nil {
 		return func() {}

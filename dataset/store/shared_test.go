@@ -322,3 +322,36 @@ func BenchmarkAlloc(b *testing.B) {
 		})
 	}
 }
+
+// TestIdle keeps no more than it was told of what nobody uses, whatever sizes were asked for, and never removes what is in use.
+func TestIdle(t *testing.T) {
+	const idle = 4 << 20
+	s, err := OpenShared(SharedConfig{Dir: t.TempDir(), Limit: 1 << 30, Idle: idle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	held, err := s.Alloc(3 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held[0] = 7
+	for n := 1 << 10; n < 20<<20; n = n*5/4 + 1 {
+		b, err := s.Alloc(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Free(b)
+		if st := s.Stats(); st.MappedBytes-st.InUseBytes > idle {
+			t.Fatalf("after %d bytes, %d that nobody uses are kept, above %d", n, st.MappedBytes-st.InUseBytes, idle)
+		}
+	}
+	if held[0] != 7 {
+		t.Error("what was in use has changed")
+	}
+	s.Free(held)
+}

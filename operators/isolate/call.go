@@ -110,16 +110,7 @@ func (c *call) ask(ctx context.Context, from, to int) error {
 		return err
 	}
 	o.unmark()
-	if o.room == nil && o.wrote > 0 {
-		if o.room, err = o.slabs.Get(o.wrote + o.wrote/8); err != nil {
-			return err
-		}
-	}
-	w := order{Op: orderRows, In: &c.in, From: from, To: to}
-	if o.room != nil {
-		w.Out = &o.room.Place
-	}
-	if err := tell(p, w); err != nil {
+	if err := tell(p, order{Op: orderRows, In: &c.in, From: from, To: to}); err != nil {
 		return err
 	}
 	watch := &watch{op: o, limit: o.spec.timeout}
@@ -182,7 +173,7 @@ func (c *call) take(r *report) error {
 		next = int(row) + 1
 	}
 	room := o.room
-	o.room, o.wrote = nil, int(r.Len)
+	o.room = nil
 	buf := room.Buffer(int(r.Len))
 	rec, err := o.dec.ViewStream(o.rt.Allocator(), buf, codec.StreamAt)
 	buf.Release()

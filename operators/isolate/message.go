@@ -17,10 +17,10 @@ type order struct {
 	BlockRows  int          `json:"block_rows,omitempty"`
 	Parallel   int          `json:"parallel,omitempty"`
 	Mark       *child.Place `json:"mark,omitempty"`
-	// rows: a stream at In, of whose record the rows [From, To) are worked on; results go to Out first
+	// rows: a stream at In, of whose record the rows [From, To) are worked on
 	In       *child.Place `json:"in,omitempty"`
 	From, To int
-	// rows, room
+	// room
 	Out *child.Place `json:"out,omitempty"`
 	// room, granted: why there is none
 	Fault *fault `json:"fault,omitempty"`

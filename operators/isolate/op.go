@@ -30,7 +30,6 @@ type op struct {
 	mark  *child.Slab // the row that the child works on, plus 1
 	proc  *child.Proc // nil: none
 	room  *child.Slab // for its next results
-	wrote int         // bytes of the last ones
 
 	held    map[int]reservation // of the child, by its numbers
 	charged int64               // what it takes beside its base size and those
@@ -49,7 +48,7 @@ var _ dataset.Operator = (*op)(nil)
 // Open implements dataset.Operator. The child is started when there is a block.
 func (o *op) Open(_ context.Context, rt dataset.Runtime) (err error) {
 	o.rt, o.held = rt, map[int]reservation{}
-	if o.slabs, err = child.OpenSlabs(rt.Allocator()); err != nil {
+	if o.slabs, err = child.OpenSlabs(rt.Allocator(), idleShared); err != nil {
 		return err
 	}
 	if o.mark, err = o.slabs.Get(8); err != nil {
@@ -59,6 +58,9 @@ func (o *op) Open(_ context.Context, rt dataset.Runtime) (err error) {
 	o.dec, err = codec.NewDecoder(o.out, maxResult)
 	return err
 }
+
+// idleShared is how much shared memory an instance keeps for its next blocks.
+const idleShared = 8 << 20
 
 // maxResult is the most bytes of one block of results.
 const maxResult = 1 << 40
@@ -177,7 +179,7 @@ func (o *op) settle() {
 	if o.calls++; o.calls&(o.calls-1) != 0 && o.calls&63 != 0 { // reading it costs some 20 µs
 		return
 	}
-	n, ok := child.MemoryOf(o.proc.Pid)
+	n, ok := child.PrivateOf(o.proc.Pid)
 	if !ok {
 		return
 	}

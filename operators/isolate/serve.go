@@ -45,16 +45,16 @@ const idleMemory = 16 << 20
 type server struct {
 	engine   *child.Engine
 	registry func() (*dataset.Registry, error)
-	maps     child.Maps
-	op       dataset.Operator
-	rt       *childRuntime
-	in       *codec.Decoder
-	out      *codec.StreamEncoder
-	mem      *block.Allocator
-	mark     *uint64
-	room     *child.Place
-	block    *block.Block // whose rows are worked on
-	failed   error        // why a message could not be sent
+	// The engine removes segments that it needs no more; they are gone when nobody maps them. So what is mapped for a block is not for longer.
+	marks, inputs, rooms child.Maps
+	op                   dataset.Operator
+	rt                   *childRuntime
+	in                   *codec.Decoder
+	out                  *codec.StreamEncoder
+	mem                  *block.Allocator
+	mark                 *uint64
+	block                *block.Block // whose rows are worked on
+	failed               error        // why a message could not be sent
 }
 
 // serve answers orders until there are none.
@@ -93,7 +93,7 @@ func (s *server) close() error {
 	if s.op != nil {
 		err = s.op.Close()
 	}
-	return errors.Join(err, s.maps.Close())
+	return errors.Join(err, s.marks.Close())
 }
 
 // open builds the steps and opens them.
@@ -123,7 +123,7 @@ func (s *server) open(o *order) error {
 		return err
 	}
 	s.out = codec.NewStreamEncoder(out, s.mem)
-	mark, err := s.maps.View(*o.Mark)
+	mark, err := s.marks.View(*o.Mark)
 	if err != nil {
 		return err
 	}
@@ -169,11 +169,12 @@ func build(reg *dataset.Registry, steps []step) (dataset.Spec, error) {
 }
 
 // rows works on some rows of a block.
-func (s *server) rows(o *order) error {
-	p, err := s.maps.View(*o.In)
+func (s *server) rows(o *order) (err error) {
+	p, err := s.inputs.View(*o.In)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, s.inputs.Close()) }()
 	buf := memory.NewBufferBytes(p)
 	rec, err := s.in.ViewStream(s.mem, buf, codec.StreamAt)
 	buf.Release()
@@ -186,21 +187,21 @@ func (s *server) rows(o *order) error {
 	if o.From < 0 || o.To > n || o.From >= o.To {
 		return fmt.Errorf("there are no rows [%d, %d) of %d", o.From, o.To, n)
 	}
-	s.block, s.rt.from, s.room = whole.Slice(o.From, o.To-o.From), o.From, o.Out
+	s.block, s.rt.from = whole.Slice(o.From, o.To-o.From), o.From
 	defer func() { s.block.Release(); s.block = nil }()
 	return s.op.Process(context.Background(), 0, s.block, s.emit)
 }
 
-// emit hands results to the engine.
-func (s *server) emit(b *block.Block) error {
+// emit hands results to the engine: asks for room, which is held only while they are written, and for more where they take more than was thought.
+func (s *server) emit(b *block.Block) (err error) {
 	defer b.Release()
-	cols := b.Record().Columns()
-	size := child.StreamBytes(cols)
-	if err := s.need(int64(size)); err != nil {
-		return err
-	}
-	for {
-		room, err := s.maps.View(*s.room)
+	defer func() { err = errors.Join(err, s.rooms.Close()) }()
+	for size := int64(child.StreamBytes(b.Record().Columns())); ; {
+		o, err := s.ask(report{Op: reportRoom, Len: size})
+		if err != nil {
+			return err
+		}
+		room, err := s.rooms.View(*o.Out)
 		if err != nil {
 			return err
 		}
@@ -211,35 +212,18 @@ func (s *server) emit(b *block.Block) error {
 		if len(p) <= len(room) {
 			return s.results(b, int64(len(p)))
 		}
-		s.room = nil
-		if err := s.need(int64(len(p))); err != nil {
-			return err
-		}
+		size = int64(len(p))
 	}
 }
 
 // results tells of results in the room, which is then the engine's.
 func (s *server) results(b *block.Block, n int64) error {
-	s.room = nil
 	rows := make([]uint32, b.NumRows())
 	for i := range rows {
 		_, at, _ := b.Identity().Origin(i)
 		rows[i] = uint32(at)
 	}
 	return s.send(report{Op: reportResults, Len: n, Rows: rows})
-}
-
-// need asks for room unless there is enough.
-func (s *server) need(n int64) error {
-	if s.room != nil && s.room.N >= n {
-		return nil
-	}
-	o, err := s.ask(report{Op: reportRoom, Len: n})
-	if err != nil {
-		return err
-	}
-	s.room = o.Out
-	return nil
 }
 
 // ask sends a report and waits for what the engine says to it.

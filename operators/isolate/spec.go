@@ -132,14 +132,14 @@ func (s *spec) New(in []*arrow.Schema) (dataset.Operator, error) {
 // startTime is how long a child may take to be there.
 const startTime = time.Minute
 
-// baseBytes is what a child takes before it does anything; one is started to find out, once.
+// baseBytes is what a child takes before it does anything, beside the pages of the program, which it shares with us; one is started to find out, once.
 var baseBytes = sync.OnceValues(func() (int64, error) {
 	p, err := startChild("", nil)
 	if err != nil {
 		return 0, err
 	}
 	defer p.End()
-	n, _ := child.MemoryOf(p.Pid)
+	n, _ := child.PrivateOf(p.Pid)
 	return n, nil
 })
 
@@ -153,7 +153,7 @@ func startChild(name string, l *child.Launch) (*child.Proc, error) {
 		return nil, err
 	}
 	l.Program, l.Args, l.What, l.IsGo = exe, []string{"isolated", name}, "isolated step", true
-	l.Env = append(l.Env, childVariable+"=1", "GOMAXPROCS=2", "GOTRACEBACK=single")
+	l.Env = append(l.Env, childVariable+"=1", "GOMAXPROCS=2", "GOGC=50", "GOTRACEBACK=single")
 	p, err := child.Start(*l)
 	if err != nil {
 		return nil, fmt.Errorf("start child: %w", err)

@@ -79,7 +79,7 @@ var _ dataset.Operator = (*op)(nil)
 // Open implements dataset.Operator. No process is started before there is a batch.
 func (o *op) Open(ctx context.Context, rt dataset.Runtime) (err error) {
 	o.rt, o.log, o.mem = rt, rt.Logger(), rt.Allocator()
-	if o.slabs, err = child.OpenSlabs(o.mem); err != nil {
+	if o.slabs, err = child.OpenSlabs(o.mem, 0); err != nil {
 		return err
 	}
 	o.ctx, o.cancel = context.WithCancel(ctx)

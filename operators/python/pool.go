@@ -118,10 +118,10 @@ func (p *pool) start(ctx context.Context, t *token) (*proc, error) {
 	if err != nil {
 		return nil, err
 	}
+	pr.token = t // before settle may see it
 	p.mu.Lock()
 	p.mu.live[pr] = struct{}{}
 	p.mu.Unlock()
-	pr.token = t
 	if err = pr.started(ctx); err == nil {
 		err = pr.exchange(ctx, p.op.load, &reply{})
 	}

@@ -2,6 +2,7 @@ package python
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -19,6 +20,9 @@ func Probe(ctx context.Context) (string, error) {
 	defer p.end()
 	var r reply
 	if err := p.startedAs(ctx, &r); err != nil {
+		if _, told := errors.AsType[*mistake](err); told {
+			return "", err
+		}
 		return "", fmt.Errorf("start %s: %w", path, err)
 	}
 	return fmt.Sprintf("%s, Python %s, pyarrow %s", path, r.Python, r.Pyarrow), nil

@@ -1,6 +1,7 @@
 """How a class or function is called on a batch. The engine runs this inside its host processes, sluice.call in yours."""
 
 import asyncio
+import importlib
 import inspect
 import os
 import sys
@@ -24,7 +25,7 @@ class Failure:
         while tb is not None and tb.tb_frame.f_code.co_filename in (__file__, HERE):
             tb = tb.tb_next
         frames = traceback.extract_tb(tb)
-        own = [f for f in frames if f.filename == file] or [f for f in frames if not f.filename.startswith("<frozen")]
+        own = [f for f in frames if f.filename == file] or [f for f in frames if not f.filename.startswith("<frozen") and f.filename != importlib.__file__]
         t = type(e)
         self.name = t.__qualname__ if t.__module__ in ("builtins", "__main__") else f"{t.__module__}.{t.__qualname__}"
         text = " ".join(str(e).split())

@@ -25,13 +25,18 @@ func waitEnd(pid int) {
 }
 
 // MemoryOf returns the resident memory of a process without shared segments, which are charged to where they belong.
-func MemoryOf(pid int) (int64, bool) {
+func MemoryOf(pid int) (int64, bool) { return residentOf(pid, "\nRssAnon:", "\nRssFile:") }
+
+// PrivateOf returns the resident memory of a process that is nobody else's: without files that it maps, such as its program.
+func PrivateOf(pid int) (int64, bool) { return residentOf(pid, "\nRssAnon:") }
+
+func residentOf(pid int, names ...string) (int64, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return 0, false
 	}
 	n := int64(0)
-	for _, name := range []string{"\nRssAnon:", "\nRssFile:"} {
+	for _, name := range names {
 		_, rest, ok := bytes.Cut(data, []byte(name))
 		if !ok {
 			return 0, false

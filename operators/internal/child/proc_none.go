@@ -18,3 +18,6 @@ func exitText(*os.ProcessState) (text, class string) { return "the process ended
 
 // MemoryOf is not known here.
 func MemoryOf(int) (int64, bool) { return 0, false }
+
+// PrivateOf is not known here.
+func PrivateOf(int) (int64, bool) { return 0, false }

@@ -12,3 +12,6 @@ func waitEnd(int) {}
 
 // MemoryOf is not known here.
 func MemoryOf(int) (int64, bool) { return 0, false }
+
+// PrivateOf is not known here.
+func PrivateOf(int) (int64, bool) { return 0, false }

@@ -54,9 +54,9 @@ func StreamBytes(cols []arrow.Array) int {
 	return int(size)
 }
 
-// OpenSlabs opens shared memory for a stage.
-func OpenSlabs(mem memory.Allocator) (*Slabs, error) {
-	cfg := store.SharedConfig{}
+// OpenSlabs opens shared memory for a stage, of which it keeps at most idle bytes that nobody uses; 0: any.
+func OpenSlabs(mem memory.Allocator, idle int64) (*Slabs, error) {
+	cfg := store.SharedConfig{Idle: idle}
 	if a, ok := mem.(*block.Allocator); ok {
 		cfg.Pool = a.Pool()
 	}

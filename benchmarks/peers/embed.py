@@ -14,7 +14,7 @@ import sys
 import time
 
 engine, model, photos, out = sys.argv[1:5]
-BATCH, CORES = 8, len(os.sched_getaffinity(0))
+BATCH, CORES = 4, len(os.sched_getaffinity(0))
 
 
 class Embedder:
@@ -58,7 +58,7 @@ def ray_job():
     begun = time.time()
     # Workers that each took a whole core would leave none for reading.
     ds = ray.data.read_binary_files(photos, include_paths=True, num_cpus=0.25)
-    ds.map_batches(Embedder, batch_size=4 * BATCH, compute=ray.data.ActorPoolStrategy(size=CORES), num_cpus=0.75).write_parquet(out)
+    ds.map_batches(Embedder, batch_size=8 * BATCH, compute=ray.data.ActorPoolStrategy(size=CORES), num_cpus=0.75).write_parquet(out)
     return begun
 
 
@@ -68,7 +68,7 @@ def daft_job():
 
     @daft.cls(max_concurrency=CORES, use_process=True)
     class Model(Embedder):
-        @daft.method.batch(return_dtype=DataType.fixed_size_list(DataType.float32(), 1280), batch_size=4 * BATCH)
+        @daft.method.batch(return_dtype=DataType.fixed_size_list(DataType.float32(), 1280), batch_size=8 * BATCH)
         def vectors(self, raw):
             return list(self.embed(raw.to_pylist()))
 

@@ -36,10 +36,10 @@ func TestMemoryOfModels(t *testing.T) {
 		budget, workspace      int64 // megabytes
 		models                 []string
 	}{
-		{"classify", "", "*.jpg | infer onnx:efficientnet-lite0 image nondeterministic=true | drop image | classified.parquet", 256, 190, []string{"efficientnet-lite0"}},
-		{"embed photos", "", "*.jpg | decode | embed onnx:efficientnet-lite0 image nondeterministic=true | drop image | looks.parquet", 256, 190, []string{"efficientnet-lite0"}},
+		{"classify", "", "*.jpg | infer onnx:efficientnet-lite0 image nondeterministic=true | drop image | classified.parquet", 256, 85, []string{"efficientnet-lite0"}},
+		{"embed photos", "", "*.jpg | decode | embed onnx:efficientnet-lite0 image nondeterministic=true | drop image | looks.parquet", 256, 85, []string{"efficientnet-lite0"}},
 		{"read pages", "", "*.png | infer onnx:ppocr-det image nondeterministic=true | crop-boxes boxes | infer onnx:ppocr-rec image nondeterministic=true | drop image | lines.parquet", 256, 390, []string{"ppocr-det", "ppocr-rec"}},
-		{"embed texts", "", "notes.jsonl | embed onnx:minilm text | embedded.parquet", 768, 60, []string{"minilm"}},
+		{"embed texts", "", "notes.jsonl | embed onnx:minilm text | embedded.parquet", 768, 250, []string{"minilm"}},
 		{"find speech", "binary", "*.wav | infer onnx:silero-vad data -> speech nondeterministic=true | drop data | speech.parquet", 256, 0, []string{"silero-vad"}},
 		{"tell kinds", "binary", "*.jpg | infer onnx:magika data -> kind nondeterministic=true | drop data | kinds.parquet", 256, 30, []string{"magika"}},
 	} {

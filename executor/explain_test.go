@@ -39,7 +39,7 @@ func TestAnalyze(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := e.measured.cpu
-	if got := c.Steps[CPUStep{1, "heavy"}]; got < c.Total()/2 || c.Samples < 20 || got > 4*time.Second {
+	if got := c.Steps[CPUStep{1, "heavy"}]; got < c.Total()/2 || c.Samples < 3 {
 		t.Errorf("of %s, heavy took %s: %v", c.Total(), got, c)
 	}
 	text := e.Text()

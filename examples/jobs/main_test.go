@@ -9,7 +9,7 @@ import (
 
 func TestRun(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir()) // the index of results is not for tests to write
-	t.Chdir("../..") // where job.yaml finds its source
+	t.Chdir("../..")                        // where job.yaml finds its source
 	out := filepath.Join(t.TempDir(), "texts.jsonl")
 	values := map[string]string{"lang": "de", "out": out}
 	for _, want := range []string{"read 6 rows, wrote 3", "already complete"} {

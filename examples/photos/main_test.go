@@ -19,7 +19,7 @@ const want = `read 25 photos, wrote 19, set 4 aside
 
 func TestProgramAndJobGiveTheSame(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir()) // the index of results is not for tests to write
-	t.Chdir("../..") // where job.yaml finds the photos
+	t.Chdir("../..")                        // where job.yaml finds the photos
 	dir := t.TempDir()
 	program, job := filepath.Join(dir, "program.parquet"), filepath.Join(dir, "job.parquet")
 	var out strings.Builder

@@ -17,10 +17,8 @@ import (
 
 // pgSink writes a table of PostgreSQL. Each part is copied into a staging table of its own, in a transaction that ends with the part's Commit.
 type pgSink struct {
-	opt   SinkOptions
+	tableSink
 	db    *postgres
-	shown string
-	publisher
 	found struct {
 		sync.Mutex
 		at    *pgPlace
@@ -53,19 +51,13 @@ func newPgSink(a address, opt SinkOptions) (*pgSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &pgSink{opt: opt, db: db, shown: selection{table: opt.Table}.shownAs(a.shown)}
-	s.begin = s.open
+	s := &pgSink{tableSink: tableSink{opt: opt, shown: selection{table: opt.Table}.shownAs(a.shown)}, db: db}
+	s.begin, s.holds, s.published = s.open, s.hasRows, s.noted
 	return s, nil
 }
 
 // Name implements dataset.Sink.
 func (s *pgSink) Name() string { return postgresScheme }
-
-// Version implements dataset.Sink.
-func (s *pgSink) Version() int { return 1 }
-
-// Params implements dataset.Sink.
-func (s *pgSink) Params() any { return s.opt }
 
 // Check implements dataset.Sink.
 func (s *pgSink) Check(in *arrow.Schema) error {
@@ -169,7 +161,8 @@ func noTable(err error) bool {
 	return ok && (pg.Code == "42P01" || pg.Code == "3F000")
 }
 
-func (s *pgSink) holds(ctx context.Context) (bool, error) {
+// hasRows is holds of tableSink.
+func (s *pgSink) hasRows(ctx context.Context) (bool, error) {
 	at, err := s.place(ctx)
 	if err != nil {
 		return false, err
@@ -178,68 +171,22 @@ func (s *pgSink) holds(ctx context.Context) (bool, error) {
 	return len(out) > 0, err
 }
 
-// Existing implements dataset.Target.
-func (s *pgSink) Existing(ctx context.Context, live []dataset.Receipt) ([]dataset.Receipt, error) {
-	if s.opt.Mode != modeCreate {
-		return nil, nil
-	}
-	return s.Stale(ctx, live)
-}
-
-// Stale implements dataset.Target: rows that no receipt accounts for are told only where there is no receipt at all.
-func (s *pgSink) Stale(ctx context.Context, live []dataset.Receipt) ([]dataset.Receipt, error) {
-	if len(live) > 0 {
-		return nil, nil
-	}
-	rows, err := s.holds(ctx)
-	if err != nil || !rows {
-		return nil, err
-	}
-	return []dataset.Receipt{foreignRows(s.opt.Table)}, nil
-}
-
-// Verify implements dataset.Target: parts are noted beside the table as they are published. Where the table is gone or was emptied, they are
-// missing.
-func (s *pgSink) Verify(ctx context.Context, receipts []dataset.Receipt) (missing, differ []dataset.Receipt, err error) {
+// noted is published of tableSink.
+func (s *pgSink) noted(ctx context.Context) (map[string]bool, error) {
 	at, err := s.place(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	out, err := s.look(ctx, "SELECT part FROM "+at.beside(partsTable)+" WHERE target = $1", at.name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	done := map[string]bool{}
 	for _, row := range out {
 		done[row[0]] = true
 	}
-	rows, err := s.holds(ctx)
-	for _, r := range receipts {
-		if !done[r.Name] || r.Rows > 0 && !rows {
-			missing = append(missing, r)
-		}
-	}
-	return missing, nil, err
+	return done, nil
 }
-
-// Rehearse implements dataset.Rehearser.
-func (s *pgSink) Rehearse(ctx context.Context, remove, parts []dataset.Receipt) error {
-	return s.rehearse(ctx, remove, parts)
-}
-
-// Remove implements dataset.Target.
-func (s *pgSink) Remove(_ context.Context, _, keep []dataset.Receipt) error {
-	s.remove(keep)
-	return nil
-}
-
-// Finish implements dataset.Sink.
-func (s *pgSink) Finish(ctx context.Context, receipts []dataset.Receipt) error {
-	return s.finish(ctx, receipts)
-}
-
-// Seal implements dataset.Target: the database says by itself what it holds.
-func (s *pgSink) Seal(context.Context, []dataset.Receipt) error { return nil }
 
 // Discard implements dataset.Target.
 func (s *pgSink) Discard(ctx context.Context, run string) error {

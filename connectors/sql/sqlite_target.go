@@ -18,11 +18,9 @@ import (
 // sqliteSink writes a table of a SQLite database. Parts are staged as Arrow files beside the database, so that any number can be written at
 // once and the database is locked only while they are published.
 type sqliteSink struct {
-	opt   SinkOptions
+	tableSink
 	path  string // absolute
-	shown string
 	stage *file.Sink
-	publisher
 }
 
 var (
@@ -44,22 +42,16 @@ func newSQLiteSink(a address, opt SinkOptions) (*sqliteSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sqliteSink{opt: opt, path: db.path, shown: a.shown + "?table=" + opt.Table}
+	s := &sqliteSink{tableSink: tableSink{opt: opt, shown: a.shown + "?table=" + opt.Table}, path: db.path}
 	if s.stage, err = file.NewSink(stateFolder(db.path, opt.Table), format, file.Layout{}); err != nil {
 		return nil, err
 	}
-	s.begin = s.open
+	s.begin, s.holds, s.published = s.open, s.hasRows, s.noted
 	return s, nil
 }
 
 // Name implements dataset.Sink.
 func (s *sqliteSink) Name() string { return sqliteScheme }
-
-// Version implements dataset.Sink.
-func (s *sqliteSink) Version() int { return 1 }
-
-// Params implements dataset.Sink.
-func (s *sqliteSink) Params() any { return s.opt }
 
 // Check implements dataset.Sink.
 func (s *sqliteSink) Check(in *arrow.Schema) error {
@@ -121,8 +113,8 @@ func (s *sqliteSink) columns(ctx context.Context) (have map[string]bool, err err
 	return have, err
 }
 
-// holds tells whether the table has rows.
-func (s *sqliteSink) holds(ctx context.Context) (rows bool, err error) {
+// hasRows is holds of tableSink.
+func (s *sqliteSink) hasRows(ctx context.Context) (rows bool, err error) {
 	have, err := s.columns(ctx)
 	if err != nil || have == nil {
 		return false, err
@@ -150,66 +142,15 @@ func (s *sqliteSink) State(ctx context.Context) (dataset.Storage, error) {
 	return guarded{store, &s.publisher}, nil
 }
 
-// Existing implements dataset.Target.
-func (s *sqliteSink) Existing(ctx context.Context, live []dataset.Receipt) ([]dataset.Receipt, error) {
-	if s.opt.Mode != modeCreate {
-		return nil, nil
-	}
-	return s.Stale(ctx, live)
-}
-
-// Stale implements dataset.Target: rows that no receipt accounts for are told only where there is no receipt at all.
-func (s *sqliteSink) Stale(ctx context.Context, live []dataset.Receipt) ([]dataset.Receipt, error) {
-	if len(live) > 0 {
-		return nil, nil
-	}
-	rows, err := s.holds(ctx)
-	if err != nil || !rows {
+// noted is published of tableSink.
+func (s *sqliteSink) noted(ctx context.Context) (done map[string]bool, err error) {
+	c, err := s.looking(ctx)
+	if c == nil || err != nil {
 		return nil, err
 	}
-	return []dataset.Receipt{foreignRows(s.opt.Table)}, nil
+	defer func() { err = errors.Join(err, c.close()) }()
+	return c.published(ctx, bare(s.opt.Table))
 }
-
-// Verify implements dataset.Target: parts are noted in the database as they are published. Where the table is gone or was emptied, they are missing.
-func (s *sqliteSink) Verify(ctx context.Context, receipts []dataset.Receipt) (missing, differ []dataset.Receipt, err error) {
-	c, err := s.looking(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if c == nil {
-		return receipts, nil, nil
-	}
-	done, err := c.published(ctx, bare(s.opt.Table))
-	if err = errors.Join(err, c.close()); err != nil {
-		return nil, nil, err
-	}
-	rows, err := s.holds(ctx)
-	for _, r := range receipts {
-		if !done[r.Name] || r.Rows > 0 && !rows {
-			missing = append(missing, r)
-		}
-	}
-	return missing, nil, err
-}
-
-// Rehearse implements dataset.Rehearser.
-func (s *sqliteSink) Rehearse(ctx context.Context, remove, parts []dataset.Receipt) error {
-	return s.rehearse(ctx, remove, parts)
-}
-
-// Remove implements dataset.Target.
-func (s *sqliteSink) Remove(_ context.Context, _, keep []dataset.Receipt) error {
-	s.remove(keep)
-	return nil
-}
-
-// Finish implements dataset.Sink.
-func (s *sqliteSink) Finish(ctx context.Context, receipts []dataset.Receipt) error {
-	return s.finish(ctx, receipts)
-}
-
-// Seal implements dataset.Target: the database says by itself what it holds.
-func (s *sqliteSink) Seal(context.Context, []dataset.Receipt) error { return nil }
 
 // Discard implements dataset.Target.
 func (s *sqliteSink) Discard(ctx context.Context, run string) error {

@@ -111,16 +111,24 @@ func gatherShort(dst []byte, off []int32, end int, d *dictionary, idx []uint32) 
 	return end
 }
 
-func (l *leaf) lengthBytes(n int) error {
+// lengths returns how many bytes the next n values of DELTA_LENGTH_BYTE_ARRAY take; the page has them.
+func (l *leaf) lengths(n int) (total int, err error) {
 	if n > len(l.vals.sizes) {
-		return fmt.Errorf("page has %d values left, want %d: %w", len(l.vals.sizes), n, io.ErrUnexpectedEOF)
+		return 0, fmt.Errorf("page has %d values left, want %d: %w", len(l.vals.sizes), n, io.ErrUnexpectedEOF)
 	}
-	total := 0
 	for _, k := range l.vals.sizes[:n] {
 		total += int(k)
 	}
 	if total > len(l.vals.data) {
-		return fmt.Errorf("values take %d bytes, the page has %d: %w", total, len(l.vals.data), io.ErrUnexpectedEOF)
+		return 0, fmt.Errorf("values take %d bytes, the page has %d: %w", total, len(l.vals.data), io.ErrUnexpectedEOF)
+	}
+	return total, nil
+}
+
+func (l *leaf) lengthBytes(n int) error {
+	total, err := l.lengths(n)
+	if err != nil {
+		return err
 	}
 	dst, off, err := l.out.reserveBytes(n, total)
 	if err != nil {

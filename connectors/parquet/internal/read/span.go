@@ -131,15 +131,9 @@ func (l *leaf) passBytes(n int) error {
 }
 
 func (l *leaf) passLengths(n int) error {
-	if n > len(l.vals.sizes) {
-		return fmt.Errorf("page has %d values left, want %d: %w", len(l.vals.sizes), n, io.ErrUnexpectedEOF)
-	}
-	total := 0
-	for _, k := range l.vals.sizes[:n] {
-		total += int(k)
-	}
-	if total > len(l.vals.data) {
-		return fmt.Errorf("values take %d bytes, the page has %d: %w", total, len(l.vals.data), io.ErrUnexpectedEOF)
+	total, err := l.lengths(n)
+	if err != nil {
+		return err
 	}
 	l.vals.data, l.vals.sizes = l.vals.data[total:], l.vals.sizes[n:]
 	return nil

@@ -1,11 +1,9 @@
 package isolate
 
 import (
-	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,24 +14,6 @@ import (
 	"github.com/sluice-data/sluice/dataset/datasettest/arraytest"
 	"github.com/sluice-data/sluice/operators/internal/child"
 )
-
-// journal keeps what is logged.
-type journal struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.String()
-}
 
 // ids lists the rows that came out.
 func ids(r *dt.Result) []int64 {
@@ -62,8 +42,8 @@ func TestOneRowIsLost(t *testing.T) {
 	} {
 		for _, every := range []int{0, 1, 2} {
 			t.Run(c.file, func(t *testing.T) {
-				log := &journal{}
-				cfg := dt.Config{Logger: slog.New(slog.NewTextHandler(log, nil))}
+				log := &dt.Journal{}
+				cfg := dt.Config{Logger: log.Logger()}
 				r := run(t, params{Every: every}, cfg, "a", "", "b", c.file, "c", "d", c.file, "e")
 				if got, want := ids(r), []int64{0, 2, 4, 5, 7}; !slices.Equal(got, want) {
 					t.Errorf("rows are %v, want %v", got, want)
@@ -132,8 +112,8 @@ func (renamed) Recipe() []dataset.Ingredient { return []dataset.Ingredient{{Name
 
 // TestPrintedAndReserved: what a child prints reaches the log, and what it reserves is reserved here.
 func TestPrintedAndReserved(t *testing.T) {
-	log := &journal{}
-	r := run(t, params{}, dt.Config{Logger: slog.New(slog.NewTextHandler(log, nil))}, "prints.1", "reserves.1", "a")
+	log := &dt.Journal{}
+	r := run(t, params{}, dt.Config{Logger: log.Logger()}, "prints.1", "reserves.1", "a")
 	if r.NumRows() != 3 || !strings.Contains(log.String(), "decoder says: odd marker") {
 		t.Errorf("%d rows, the log is\n%s", r.NumRows(), log)
 	}

@@ -40,8 +40,8 @@ func TestRowsFail(t *testing.T) {
 		{"wrong_value", "ArrowInvalid: ", "pyarrow.lib.ArrowInvalid", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var log journal
-			r, _ := run(t, udf(t, c.name, append(c.opts, Only())...), 8, dt.Config{Logger: log.logger()})
+			var log dt.Journal
+			r, _ := run(t, udf(t, c.name, append(c.opts, Only())...), 8, dt.Config{Logger: log.Logger()})
 			if got, want := strings.Join(r.Rows(), " "), "0 1 2 4 5 6 7"; got != want {
 				t.Errorf("rows are %s, want %s", got, want)
 			}
@@ -200,8 +200,8 @@ func TestNoPyarrow(t *testing.T) {
 
 // TestPrinting has a function print a lot: it neither blocks nor reaches our streams, and the log has its beginning.
 func TestPrinting(t *testing.T) {
-	var log journal
-	r, _ := run(t, udf(t, "prints"), 3, dt.Config{Logger: log.logger()})
+	var log dt.Journal
+	r, _ := run(t, udf(t, "prints"), 3, dt.Config{Logger: log.Logger()})
 	if r.NumRows() != 3 {
 		t.Errorf("%d rows came out", r.NumRows())
 	}
@@ -217,7 +217,7 @@ func TestPrinting(t *testing.T) {
 // TestCancel ends a run in the middle of a call.
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	var log journal
+	var log dt.Journal
 	s := udf(t, "hangs", Processes(1))
 	hung := make(chan struct{})
 	go func() {
@@ -225,7 +225,7 @@ func TestCancel(t *testing.T) {
 		until(ctx, func() bool { return busy(children(os.Getpid())) })
 		cancel(errors.New("enough"))
 	}()
-	r, _ := run(t, s, 8, dt.Config{Context: ctx, WantError: true, Logger: log.logger()})
+	r, _ := run(t, s, 8, dt.Config{Context: ctx, WantError: true, Logger: log.Logger()})
 	<-hung
 	if r.Err == nil {
 		t.Error("the run ended well")

@@ -3,11 +3,9 @@ package python
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -120,26 +118,6 @@ func run(t *testing.T, s dataset.Spec, n int, cfg dt.Config) (*dt.Result, *array
 	mem := arraytest.NewMemory(t)
 	return dt.Run(t, mem, s, cfg, rows(t, mem, n)), mem
 }
-
-// journal is a slog handler that keeps what is logged.
-type journal struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.String()
-}
-
-func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
 // until looks again and again until ok, or until ctx ends.
 func until(ctx context.Context, ok func() bool) {

@@ -26,7 +26,7 @@ need-test: need-go
 build: need-go ## build bin/sluice
 	CGO_ENABLED=$(if $(ONNX),1,0) $(GO) build -tags '$(ONNX)' -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
 
-deps: ## install optional native parts (libturbojpeg) where the system's package manager can; never asks, never fails
+deps: ## install optional native parts (libturbojpeg, libheif) where the system's package manager can; never asks, never fails
 	@sh hack/deps.sh
 
 demo: need-go build ## curate the sample photos and show the result

@@ -78,9 +78,15 @@ func ScaleFor(g Geometry) int {
 // Alpha and depth are those that the mode asks for.
 func (w *Worker) Decode(data []byte, h Header, opt DecodeOptions) (m *Image, err error) {
 	defer recoverDecoder(&err)
-	if h.Format == JPEG {
+	switch h.Format {
+	case JPEG:
 		m, err = w.decodeJPEG(data, h, opt)
-	} else {
+	case AVIF, HEIC:
+		var upright bool
+		if m, upright, err = w.decodeHEIF(data, h); upright {
+			h.Orientation = 1
+		}
+	default:
 		m, err = w.decodeOther(data, h)
 	}
 	if err != nil {

@@ -64,6 +64,11 @@ def main():
         pillow_heif.options.SAVE_HDR_TO_12_BIT = bits == 12
         deep.save(os.path.join(OUT, f"deep{bits}.heic"), quality=90)
 
+    stripes = Image.new("RGB", (80, 16))
+    for i, colour in enumerate([(0, 0, 0), (255, 255, 255), (128, 128, 128), (255, 0, 0), (0, 0, 255)]):
+        ImageDraw.Draw(stripes).rectangle((i * 16, 0, i * 16 + 15, 15), fill=colour)
+    save("range.webp", stripes, quality=95)
+
     # Animations with every way to dispose of a frame.
     frames = [alpha.resize((40, 30))]
     for i in range(1, 6):

@@ -66,7 +66,7 @@ func Decode(p DecodeParams) (dataset.Spec, error) {
 	if limits.MaxBytes == 0 {
 		limits.MaxBytes = imaging.DefaultLimits.MaxBytes
 	}
-	s := step{name: "decode", version: 1, params: p, decode: &decodeStep{mode, limits}, gives: block.Pixels}
+	s := step{name: "decode", version: 2, params: p, decode: &decodeStep{mode, limits}, gives: block.Pixels}
 	s.in, s.out = columns(p.In, p.Out)
 	s.adds = append(adding(arrow.PrimitiveTypes.Int32, widthColumn, heightColumn), adding(arrow.BinaryTypes.String, formatColumn)...)
 	return single(s), nil

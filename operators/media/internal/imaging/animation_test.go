@@ -52,7 +52,7 @@ func TestFramesAsPillowReadsThem(t *testing.T) {
 			continue
 		}
 		for i, m := range strip(t, name, want) {
-			if d := apart(t, got[i], m); d > 4.5 || d > 2 && name != "rgb.avif" && name != "lossy.webp" {
+			if d := apart(t, got[i], m); d > 4.5 || d > 2 && name != "rgb.avif" {
 				t.Errorf("%s: frame %d differs from Pillow by %.2f", name, i, d)
 			}
 			if ms := time.Duration(want.Frames[i].Delay) * time.Millisecond; len(got) > 1 && times[i] != ms {

@@ -63,9 +63,5 @@ func (w *Worker) webpFrameImage(p framePart, data []byte) (*Image, error) {
 	if cfg.Width != p.at.W || cfg.Height != p.at.H {
 		return nil, fmt.Errorf("%w: webp frame of %dx%d holds a picture of %dx%d", ErrCorrupt, p.at.W, p.at.H, cfg.Width, cfg.Height)
 	}
-	src, err := webp.Decode(bytes.NewReader(file))
-	if err != nil {
-		return nil, classify(WebP, len(data), err)
-	}
-	return w.fromImage(src)
+	return w.decodeStillWebP(file)
 }

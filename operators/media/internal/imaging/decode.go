@@ -196,11 +196,7 @@ func (w *Worker) decodeWebP(data []byte) (*Image, error) {
 			return nil, fmt.Errorf("%w: webp frame of %dx%d holds a picture of %dx%d", ErrCorrupt, frame.w, frame.h, cfg.Width, cfg.Height)
 		}
 	}
-	src, err := webp.Decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, classify(WebP, len(data), err)
-	}
-	m, err := w.fromImage(src)
+	m, err := w.decodeStillWebP(data)
 	if err != nil || frame == nil {
 		return m, err
 	}

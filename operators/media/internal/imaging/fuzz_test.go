@@ -10,6 +10,7 @@ import (
 var fuzzLimits = Limits{MaxPixels: 1 << 16, MaxBytes: 1 << 20}
 
 func seed(f *testing.F) {
+	warm(f)
 	for _, data := range files(f) {
 		if len(data) < 20_000 {
 			f.Add(data)
@@ -24,6 +25,16 @@ func seed(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(data)
+	}
+}
+
+// warm compiles the decoder of AVIF, which takes longer than a fuzzing process may take for an input.
+func warm(f *testing.F) {
+	f.Helper()
+	w := NewStandardWorker()
+	defer w.Close()
+	if _, err := decodeWith(w, fixture(f, "rgb.avif"), ModeRGB); err != nil {
+		f.Fatal(err)
 	}
 }
 
@@ -92,6 +103,7 @@ func FuzzFrames(f *testing.F) {
 		f.Add(fixture(f, name))
 	}
 	f.Add(photo(f, "sub/animated.gif"))
+	warm(f)
 	w := NewStandardWorker()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := ReadHeader(data, fuzzLimits)

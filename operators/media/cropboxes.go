@@ -49,7 +49,7 @@ var (
 )
 
 func (*cropBoxes) Name() string                 { return "crop-boxes" }
-func (*cropBoxes) Version() int                 { return 1 }
+func (*cropBoxes) Version() int                 { return 2 }
 func (c *cropBoxes) Params() any                { return c.CropBoxesParams }
 func (*cropBoxes) Needs() dataset.Resources     { return dataset.Resources{} }
 func (*cropBoxes) Instances() dataset.Instances { return dataset.Any }

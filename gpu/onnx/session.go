@@ -29,6 +29,7 @@ var environment = sync.OnceValue(func() error {
 		return err
 	}
 	ort.SetSharedLibraryPath(lib)
+	frugal()
 	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
 		return fmt.Errorf("load ONNX Runtime from %s: %w", lib, err)
 	}
@@ -73,6 +74,7 @@ type model struct {
 	*session
 	timeout time.Duration
 	runs    sync.WaitGroup
+	slots   slots
 }
 
 var _ gpu.Model = (*model)(nil)
@@ -99,12 +101,13 @@ func open(path string, st os.FileInfo, opts gpu.Options) gpu.Model {
 		loaded.sessions[k] = s
 	}
 	s.refs++
-	return &model{session: s, timeout: opts.Timeout}
+	return &model{session: s, timeout: opts.Timeout, slots: newSlots(opts.Memory)}
 }
 
 // Close implements gpu.Model.
 func (m *model) Close() error {
 	m.runs.Wait()
+	m.slots.close()
 	loaded.Lock()
 	defer loaded.Unlock()
 	if m.refs--; m.refs > 0 {
@@ -147,8 +150,14 @@ func (s *session) load() error {
 		return fmt.Errorf("load model %s: %w", s.path, err)
 	}
 	s.accelerate(opts)
+	probing.Lock()
+	defer probing.Unlock()
+	before, counted := allocated()
 	if s.run, err = ort.NewDynamicAdvancedSession(s.path, names(s.info.Inputs), names(s.info.Outputs), opts); err != nil {
 		return fmt.Errorf("load model %s: %w", s.path, err)
+	}
+	if after, _ := allocated(); counted {
+		s.info.Bytes = max(after-before, s.size) + overhead
 	}
 	return s.readMeta()
 }
@@ -176,7 +185,8 @@ func names(ts []gpu.TensorInfo) []string {
 // manyRows is the batch of models whose first dimension is free: they have no limit of their own.
 const manyRows = 1 << 16
 
-// overhead is what a session takes beyond its weights, which it holds as read and as arranged for the processor.
+// overhead is what a session takes beyond its weights: the library itself, and what is not counted of small pieces. Where nothing can be counted, weights are
+// taken to be held twice, as read and as arranged for the processor.
 const overhead = 16 << 20
 
 // describe fills in the model's inputs and outputs.

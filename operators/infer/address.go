@@ -52,7 +52,7 @@ func parseAddress(text string) (address, error) {
 }
 
 // grace is how long an isolated model may go on beyond the time-out of a request before its process is killed.
-const grace = 5 * time.Second
+const grace = time.Second
 
 // open opens all replicas of the model; it reaches for no network. o has what the parameters do not say.
 func (s *spec) open(o gpu.Options) (models []gpu.Model, err error) {

@@ -11,14 +11,14 @@ import (
 )
 
 // deathsAtMost is how many children a request may see die before it is blamed, though others were in flight each time.
-const deathsAtMost = 4
+const deathsAtMost = 6
 
 // triesAtMost is how often a request is given to a child though it has no part in any death: then there is no child that lives.
 const triesAtMost = 32
 
 // Infer implements gpu.Model. When the child dies, its requests are tried again in the next one, each alone, so that it is known which one a child dies of.
-// That one has a second chance, since a child may be killed for reasons of its own; then it fails with an error that is gpu.ErrRequest and has the class of the
-// death. One that takes too long is at fault at once.
+// That one has a second chance alone, since a child may be killed for reasons of its own; then it fails with an error that is gpu.ErrRequest and has the class
+// of the death. One that takes too long is at fault at once.
 func (m *model) Infer(ctx context.Context, req *gpu.Request) (*gpu.Response, error) {
 	m.calls.Add(1)
 	defer m.calls.Done()
@@ -29,7 +29,7 @@ func (m *model) Infer(ctx context.Context, req *gpu.Request) (*gpu.Response, err
 		return nil, err
 	}
 	turns := int64(1)
-	for tries, deaths := 1, 0; ; tries++ {
+	for tries, deaths, alone := 1, 0, 0; ; tries++ {
 		if err := m.turns.Acquire(ctx, turns); err != nil {
 			f.free()
 			return nil, context.Cause(ctx)
@@ -51,9 +51,12 @@ func (m *model) Infer(ctx context.Context, req *gpu.Request) (*gpu.Response, err
 		}
 		if d.Kind != "process" || f.guilty || f.alone {
 			deaths++
+			if f.alone {
+				alone++
+			}
 			m.log("the child of a model died", "cause", d.Text, "request", req.ID, "others in flight", !f.alone)
 		}
-		if f.guilty || f.alone && (d.Final || deaths > 1) || deaths >= deathsAtMost {
+		if f.guilty || f.alone && (d.Final || alone > 1) || deaths >= deathsAtMost {
 			f.free()
 			return nil, atFault{d}
 		}

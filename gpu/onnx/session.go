@@ -29,7 +29,6 @@ var environment = sync.OnceValue(func() error {
 		return err
 	}
 	ort.SetSharedLibraryPath(lib)
-	frugal()
 	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
 		return fmt.Errorf("load ONNX Runtime from %s: %w", lib, err)
 	}
@@ -145,7 +144,7 @@ func (s *session) load() error {
 	if err := s.describe(in, out); err != nil {
 		return fmt.Errorf("load model %s: %w", s.path, err)
 	}
-	err = errors.Join(opts.SetIntraOpNumThreads(s.threads), opts.SetInterOpNumThreads(1), s.arena(opts))
+	err = errors.Join(opts.SetIntraOpNumThreads(s.threads), opts.SetInterOpNumThreads(1), s.patterns(opts))
 	if err != nil {
 		return fmt.Errorf("load model %s: %w", s.path, err)
 	}
@@ -162,12 +161,13 @@ func (s *session) load() error {
 	return s.readMeta()
 }
 
-// arena turns off what keeps memory for shapes seen before, in models whose shapes vary: it would hold the most of each.
-func (s *session) arena(opts *ort.SessionOptions) error {
+// patterns turns off what keeps a plan of memory for each shape seen before, in models whose shapes vary: it would hold the most of each. The arena stays: what is
+// computed with is reserved for as long as the model is open, and without it pieces of all sizes leave twice as much of the C library's heap in use.
+func (s *session) patterns(opts *ort.SessionOptions) error {
 	for _, t := range s.info.Inputs {
 		for i, d := range t.Shape {
 			if d < 0 && (i > 0 || s.info.MaxBatch == 0) {
-				return errors.Join(opts.SetCpuMemArena(false), opts.SetMemPattern(false))
+				return opts.SetMemPattern(false)
 			}
 		}
 	}

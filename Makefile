@@ -5,7 +5,7 @@ BIN       := bin/sluice
 PY        := .venv/bin/python
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS   := -X main.version=$(VERSION)
-FUZZTIME  ?= 60s
+FUZZTIME  ?= 60
 SOAK      ?= 20m
 export CGO_ENABLED ?= 0
 # Models in this process (ONNX Runtime) need a C compiler to build, and the tag.
@@ -96,8 +96,8 @@ bench-models: need-test ## shared memory against inline requests on a real Trito
 proto: need-test ## regenerate the stubs of the open inference protocol from Triton's own client
 	@sh hack/proto/generate.sh
 
-fuzz: need-go ## run every fuzz target for FUZZTIME (default 60s) each
-	@sh hack/fuzz.sh $(FUZZTIME)
+fuzz: need-go ## run every fuzz target for FUZZTIME (default 60) seconds each, or till each had FUZZCPU minutes of CPU; says what each got
+	@GO="$(GO)" python3 hack/fuzz.py --time $(FUZZTIME) --cpu $(or $(FUZZCPU),0)
 
 bench: need-go ## run every benchmark, small sizes
 	$(GO) test -run '^$$' -bench . -benchtime 0.5s ./...

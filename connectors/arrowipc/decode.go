@@ -66,7 +66,7 @@ func (d *decoder) shape(s *arrow.Schema, fields []arrowmeta.Field, want *arrow.S
 func (d *decoder) note(dt arrow.DataType, f arrowmeta.Field) {
 	dt = storage(dt)
 	if t, ok := dt.(*arrow.DictionaryType); ok && f.Dictionary {
-		d.types[f.ID] = dictType{t.ValueType, arrowmeta.Field{Children: f.Children}}
+		d.types[f.ID] = dictType{t.ValueType, arrowmeta.Field{View: f.View, Children: f.Children}}
 		dt = storage(t.ValueType)
 	}
 	if t, ok := dt.(arrow.NestedType); ok {
@@ -100,7 +100,7 @@ func (d *decoder) record(m *message, get fetch) (rec arrow.RecordBatch, err erro
 	read := int64(0)
 	for _, c := range d.cols {
 		if !c.wanted {
-			err = w.skip(c.dt)
+			err = w.skip(c.dt, c.field)
 		} else {
 			found[c.name], err = w.column(c, m, get, &read)
 		}
@@ -121,6 +121,7 @@ type walk struct {
 	*decoder
 	*batch
 	node, buf int
+	view      int   // columns of views passed
 	left      int64 // bytes that may still be decoded
 	body      *memory.Buffer
 	base      int64 // position of body in the message's body
@@ -131,7 +132,7 @@ var errShort = fmt.Errorf("%w: it has fewer arrays than the schema", errDamaged)
 // column reads and decodes one column.
 func (w *walk) column(c fileColumn, m *message, get fetch, read *int64) (arrow.Array, error) {
 	ahead := *w
-	if err := ahead.skip(c.dt); err != nil {
+	if err := ahead.skip(c.dt, c.field); err != nil {
 		return nil, err
 	}
 	from, to := int64(-1), int64(0)
@@ -190,16 +191,36 @@ func shapeOf(dt arrow.DataType) (buffers int, children []arrow.Field) {
 	return 2, nil
 }
 
+// layout is how many buffers the next array has, which is of a type and a field, and its children.
+func (w *walk) layout(dt arrow.DataType, f arrowmeta.Field) (buffers int, children []arrow.Field, view bool, err error) {
+	if f.View && dt.ID() != arrow.DICTIONARY {
+		buffers, err = w.viewBuffers()
+		return buffers, nil, true, err
+	}
+	buffers, children = shapeOf(dt)
+	return buffers, children, false, nil
+}
+
+func childOf(f arrowmeta.Field, i int) arrowmeta.Field {
+	if i < len(f.Children) {
+		return f.Children[i]
+	}
+	return arrowmeta.Field{}
+}
+
 // skip passes over the arrays of a column.
-func (w *walk) skip(dt arrow.DataType) error {
-	n, children := shapeOf(storage(dt))
+func (w *walk) skip(dt arrow.DataType, f arrowmeta.Field) error {
+	n, children, _, err := w.layout(storage(dt), f)
+	if err != nil {
+		return err
+	}
 	w.node++
 	w.buf += n
 	if w.node > len(w.nodes) || w.buf > len(w.buffers) {
 		return errShort
 	}
-	for _, c := range children {
-		if err := w.skip(c.Type); err != nil {
+	for i, c := range children {
+		if err := w.skip(c.Type, childOf(f, i)); err != nil {
 			return err
 		}
 	}
@@ -209,7 +230,10 @@ func (w *walk) skip(dt arrow.DataType) error {
 // array decodes one array and its children.
 func (w *walk) array(dt arrow.DataType, f arrowmeta.Field, depth int) (out *array.Data, err error) {
 	st := storage(dt)
-	count, fields := shapeOf(st)
+	count, fields, view, err := w.layout(st, f)
+	if err != nil {
+		return nil, err
+	}
 	if depth > arrowmeta.MaxDepth || w.node >= len(w.nodes) || w.buf+count > len(w.buffers) {
 		return nil, errShort
 	}
@@ -234,11 +258,7 @@ func (w *walk) array(dt arrow.DataType, f arrowmeta.Field, depth int) (out *arra
 		w.buf++
 	}
 	for i, c := range fields {
-		var cf arrowmeta.Field
-		if i < len(f.Children) {
-			cf = f.Children[i]
-		}
-		child, err := w.array(c.Type, cf, depth+1)
+		child, err := w.array(c.Type, childOf(f, i), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -250,6 +270,9 @@ func (w *walk) array(dt arrow.DataType, f arrowmeta.Field, depth int) (out *arra
 	nulls, err := validity(raw, n)
 	if err != nil {
 		return nil, err
+	}
+	if view {
+		return w.gather(dt, int(n.length), nulls, raw)
 	}
 	if err := check(st, int(n.length), raw, children); err != nil {
 		return nil, err

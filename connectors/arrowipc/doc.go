@@ -6,7 +6,7 @@
 //
 // Nothing in a file is trusted: lengths in messages are checked against the bytes that are there before anything is allocated, decoded
 // batches are limited (max_batch), and offsets, lengths of children and dictionary indices are checked before a row is handed on.
-// Unions, views, run-end encoding, big-endian data and Feather version 1 are refused by name.
+// Views of text and bytes (as Polars writes them) become ordinary ones. Unions, views of lists, run-end encoding, big-endian data and Feather version 1 are refused by name.
 //
-// Read index.go first, then decode.go; writer.go is the other direction.
+// Read index.go first, then schema.go, decode.go, views.go; writer.go is the other direction.
 package arrowipc

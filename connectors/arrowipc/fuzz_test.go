@@ -71,7 +71,7 @@ func seeds(tb testing.TB) [][]byte {
 	return [][]byte{
 		encode(tb, true, []arrow.RecordBatch{small(1), small(2)}), encode(tb, false, []arrow.RecordBatch{small(3)}),
 		encode(tb, false, []arrow.RecordBatch{small(4)}, ipc.WithZstd()), encode(tb, true, []arrow.RecordBatch{small(5)}, ipc.WithLZ4()),
-		encode(tb, false, []arrow.RecordBatch{b.NewRecordBatch()}),
+		encode(tb, false, []arrow.RecordBatch{b.NewRecordBatch()}), viewFile(tb, "short", "a value that is longer than a view", ""),
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/codec/arrowmeta"
@@ -25,6 +24,7 @@ const (
 
 // Fields of Footer, Block, RecordBatch and DictionaryBatch in Arrow's File.fbs and Message.fbs.
 const (
+	footerSchema  = 1
 	footerDicts   = 2
 	footerBatches = 3
 
@@ -32,6 +32,7 @@ const (
 	batchNodes       = 1
 	batchBuffers     = 2
 	batchCompression = 3
+	batchVariadic    = 4
 
 	dictID    = 0
 	dictData  = 1
@@ -121,11 +122,11 @@ func (ix *index) readFooter(ctx context.Context, h io.ReaderAt) error {
 	if err := readAt(h, b, end); err != nil {
 		return err
 	}
-	if err := ix.readSchema(h, firstAt); err != nil {
-		return err
-	}
 	f := arrowmeta.NewFlat(b)
 	root, err := f.Root()
+	if err == nil {
+		ix.schema, ix.fields, err = schemaOfFooter(f, root)
+	}
 	if err == nil {
 		err = ix.blocks(f, root, footerDicts, isDictionary, end)
 	}
@@ -271,74 +272,4 @@ func (ix *index) walk(ctx context.Context, h io.ReaderAt) error {
 		counts[m.kind]++
 		at += prefix + n + m.body
 	}
-}
-
-// decodeSchema reads an encapsulated schema message.
-func decodeSchema(b []byte) (s *arrow.Schema, fields []arrowmeta.Field, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s, err = nil, fmt.Errorf("%w: %v", errDamaged, p)
-		}
-	}()
-	m, err := arrowmeta.Encapsulated(b)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := arrowmeta.VerifySchema(m); err != nil {
-		return nil, nil, err
-	}
-	if fields, err = arrowmeta.Dictionaries(m); err != nil {
-		return nil, nil, err
-	}
-	r, err := ipc.NewReader(bytes.NewReader(b))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer r.Release()
-	for _, f := range r.Schema().Fields() {
-		if err := readable(f.Type); err != nil {
-			return nil, nil, fmt.Errorf("column %q: %w", f.Name, err)
-		}
-	}
-	return r.Schema(), fields, nil
-}
-
-// maxDigits is how many digits the widest decimal has.
-const maxDigits = 76
-
-// readable refuses types that the engine does not carry.
-func readable(dt arrow.DataType) error {
-	switch t := dt.(type) {
-	case arrow.ExtensionType:
-		return readable(t.StorageType())
-	case *arrow.DictionaryType:
-		return readable(t.ValueType)
-	case *arrow.FixedSizeBinaryType:
-		if t.ByteWidth <= 0 {
-			return fmt.Errorf("%w: values of %d bytes", errDamaged, t.ByteWidth)
-		}
-	case *arrow.FixedSizeListType:
-		if t.Len() < 0 {
-			return fmt.Errorf("%w: lists of %d elements", errDamaged, t.Len())
-		}
-		return readable(t.Elem())
-	case *arrow.ListType, *arrow.LargeListType, *arrow.MapType, *arrow.StructType:
-		for _, f := range t.(arrow.NestedType).Fields() {
-			if err := readable(f.Type); err != nil {
-				return err
-			}
-		}
-	case arrow.DecimalType:
-		if p, s := t.GetPrecision(), t.GetScale(); p < 1 || p > maxDigits || s < -maxDigits || s > maxDigits {
-			return fmt.Errorf("%w: decimals of precision %d and scale %d", errDamaged, p, s)
-		}
-	case *arrow.NullType, *arrow.BinaryType, *arrow.LargeBinaryType, *arrow.StringType, *arrow.LargeStringType:
-	case arrow.FixedWidthDataType:
-		if _, nested := dt.(arrow.NestedType); nested {
-			return fmt.Errorf("type %s is not supported; cast it when writing", dt)
-		}
-	default:
-		return fmt.Errorf("type %s is not supported; cast it when writing", dt)
-	}
-	return nil
 }

@@ -22,7 +22,9 @@ type batch struct {
 	length  int64
 	nodes   []node
 	buffers []span
-	codec   codec
+	// variadic is how many buffers of long values each column of views has.
+	variadic []int64
+	codec    codec
 }
 
 // node is the length of one array.
@@ -116,6 +118,13 @@ func (r *batch) parse(f *arrowmeta.Flat, table int, body int64) (err error) {
 			return fmt.Errorf("%w: a buffer of %d bytes at %d in a body of %d", errDamaged, s.n, s.off, body)
 		}
 		r.buffers[i] = s
+	}
+	if n, first, err = f.Vector(table, batchVariadic, 8); err != nil {
+		return err
+	}
+	r.variadic = make([]int64, n)
+	for i := range r.variadic {
+		r.variadic[i] = int64(binary.LittleEndian.Uint64(f.B[first+8*i:]))
 	}
 	r.codec = plain
 	c, err := f.Table(table, batchCompression)

@@ -196,7 +196,7 @@ func TestErrors(t *testing.T) {
 	good := encode(t, false, []arrow.RecordBatch{rec})
 	streamed := encode(t, true, []arrow.RecordBatch{rec})
 	union := arrow.SparseUnionOf([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int8}}, []arrow.UnionTypeCode{0})
-	view := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.BinaryTypes.StringView}}, nil)
+	view := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.ListViewOf(arrow.PrimitiveTypes.Int8)}}, nil)
 	empty := func(s *arrow.Schema) []byte {
 		b := array.NewRecordBuilder(memory.NewGoAllocator(), s)
 		return encode(t, false, []arrow.RecordBatch{b.NewRecordBatch()})
@@ -213,7 +213,7 @@ func TestErrors(t *testing.T) {
 		"text":      {[]byte("id,name\n1,2\n3,4\n"), Options{}, "is this an Arrow file?"},
 		"stream":    {streamed[:len(streamed)-100], Options{}, "cut off"},
 		"union":     {empty(arrow.NewSchema([]arrow.Field{{Name: "u", Type: union}}, nil)), Options{}, "union types are not supported"},
-		"view":      {empty(view), Options{}, `column "v": type string_view is not supported`},
+		"view":      {empty(view), Options{}, `column "v": type list_view`},
 		"limit":     {good, Options{MaxBatch: 100}, "max_batch=100B"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -243,6 +243,23 @@ func TestFastAvro(t *testing.T) {
 	}
 }
 
+// TestUnnamedRecord reads a file as Polars writes it: its record has no name.
+func TestUnnamedRecord(t *testing.T) {
+	const schema = `{"type":"record","name":"","fields":[{"name":"id","type":["null","long"]},{"name":"in","type":{"type":"record","name":"In","fields":[]}}]}`
+	sync := "0123456789abcdef"
+	p := filepath.Join(t.TempDir(), "p.avro")
+	put(t, p, binary.AppendVarint([]byte("Obj\x01\x02\x16avro.schema"), int64(len(schema))))
+	raw, err := os.ReadFile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, p, append(raw, schema+"\x00"+sync+"\x04\x06\x02\x0e\x00"+sync...))
+	rows := connectortest.ReadAll(t, open(t, file.Local{}, p, Options{}, 0), connectortest.NewRuntime(t))
+	if len(rows) != 2 || !strings.Contains(rows[0].Values, `id="7"`) || !strings.Contains(rows[1].Values, "id=null") {
+		t.Errorf("rows %v", rows)
+	}
+}
+
 // FuzzRead reads damaged files.
 func FuzzRead(f *testing.F) {
 	for _, codec := range []string{"none", "deflate", "snappy", "zstandard"} {

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
 )
 
@@ -155,7 +156,7 @@ type unpacker struct {
 func newUnpacker(codec string, limit dataset.ByteSize) (*unpacker, error) {
 	u := &unpacker{codec: codec, limit: int64(limit)}
 	switch codec {
-	case "null", "deflate", "snappy":
+	case "null", "deflate", "snappy", "bzip2", "xz":
 	case "zstandard":
 		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
@@ -163,7 +164,7 @@ func newUnpacker(codec string, limit dataset.ByteSize) (*unpacker, error) {
 		}
 		u.zstd = z
 	default:
-		return nil, fmt.Errorf("codec %q is not supported; write with deflate, snappy or zstandard", codec)
+		return nil, fmt.Errorf("codec %q is not supported; write with deflate, snappy, zstandard, bzip2 or xz", codec)
 	}
 	return u, nil
 }
@@ -181,12 +182,13 @@ func (u *unpacker) unpack(p []byte) ([]byte, error) {
 	case "null":
 		return p, nil
 	case "deflate":
-		var b bytes.Buffer
-		z := flate.NewReader(bytes.NewReader(p))
-		if _, err = io.Copy(&b, io.LimitReader(z, u.limit+1)); err == nil && int64(b.Len()) > u.limit {
-			err = u.tooLarge()
+		return u.drain(flate.NewReader(bytes.NewReader(p)))
+	case "bzip2", "xz":
+		z, err := file.Decompress(bytes.NewReader(p), u.codec)
+		if err != nil {
+			return nil, err
 		}
-		return b.Bytes(), errors.Join(err, z.Close())
+		return u.drain(z)
 	case "snappy":
 		if len(p) < 4 {
 			return nil, fmt.Errorf("%w: a snappy block of %d bytes", errDamaged, len(p))
@@ -212,6 +214,16 @@ func (u *unpacker) unpack(p []byte) ([]byte, error) {
 		err = u.tooLarge()
 	}
 	return u.buf, err
+}
+
+// drain reads a decompressor to its end, or to the limit.
+func (u *unpacker) drain(z io.ReadCloser) ([]byte, error) {
+	var b bytes.Buffer
+	_, err := io.Copy(&b, io.LimitReader(z, u.limit+1))
+	if err == nil && int64(b.Len()) > u.limit {
+		err = u.tooLarge()
+	}
+	return b.Bytes(), errors.Join(err, z.Close())
 }
 
 func (u *unpacker) tooLarge() error {

@@ -1,6 +1,7 @@
 package avro
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -22,6 +23,11 @@ func parseSchema(text string) (_ *avro.SchemaNode, fields []arrow.Field, err err
 	}()
 	s, err := avro.Parse(text, avro.WithLaxNames(nil))
 	if err != nil {
+		if named, ok := nameRoot(text); ok {
+			s, err = avro.Parse(named, avro.WithLaxNames(nil))
+		}
+	}
+	if err != nil {
 		return nil, nil, fmt.Errorf("parse the schema: %w", err)
 	}
 	root := s.Root().ExpandReferences()
@@ -36,6 +42,17 @@ func parseSchema(text string) (_ *avro.SchemaNode, fields []arrow.Field, err err
 		fields = append(fields, arrow.Field{Name: f.Name, Type: dt, Nullable: null})
 	}
 	return root, fields, nil
+}
+
+// nameRoot gives a record at the root a name that has none, as Polars writes it: nothing refers to it.
+func nameRoot(text string) (string, bool) {
+	var root map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &root); err != nil || string(root["type"]) != `"record"` || string(root["name"]) != `""` {
+		return "", false
+	}
+	root["name"] = json.RawMessage(`"record"`)
+	out, err := json.Marshal(root)
+	return string(out), err == nil
 }
 
 var primitives = map[string]arrow.DataType{

@@ -247,6 +247,21 @@ type boolColumn struct {
 }
 
 func (c *boolColumn) parse(p *parser, i int) int {
+	if p.nulls == nil { // the usual spellings at once; pad bytes follow
+		j, v := i, false
+		switch {
+		case string(p.buf[i:i+4]) == "true":
+			j, v = i+4, true
+		case string(p.buf[i:i+5]) == "false":
+			j = i + 5
+		}
+		if j > i {
+			if end := p.term(j); end >= 0 {
+				c.Push(v)
+				return end
+			}
+		}
+	}
 	text, null, end := p.value(i)
 	if end < 0 || null {
 		return orNull(c, end)

@@ -23,6 +23,14 @@ func newTimestamp(mem memory.Allocator, t *arrow.TimestampType) column {
 }
 
 func (c *timestampColumn) parse(p *parser, i int) int {
+	if p.plain && c.perSecond == 1e6 {
+		if micros, j := scalar.ShortTime(p.buf, i); j > i {
+			if end := p.term(j); end >= 0 {
+				c.Push(arrow.Timestamp(micros))
+				return end
+			}
+		}
+	}
 	text, null, end := p.value(i)
 	if end < 0 || null {
 		return orNull(c, end)

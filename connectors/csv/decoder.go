@@ -3,6 +3,7 @@ package csv
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -185,9 +186,20 @@ func (d *decoder) tooLong(i int) (next int, row bool) {
 
 // misfit reports a record of n fields.
 func (d *decoder) misfit(n int) int {
-	d.fail = failure{column: -1, why: fmt.Sprintf("has %d fields, and the file has %d columns", n, len(d.slots)), class: "wrong number of fields",
+	d.fail = failure{column: -1, why: fmt.Sprintf("has %s, and the file has %s", several(n, "field"), several(len(d.slots), "column")), class: "wrong number of fields",
 		remedy: "pass ragged=null to fill or cut such records, or ragged=skip to leave them out"}
+	if d.comment == 0 && len(d.names) > 0 && strings.HasPrefix(d.names[0], "#") {
+		d.fail.remedy = `pass comment="#" if lines that begin so are comments`
+	}
 	return failed
+}
+
+// several is a number of things in words.
+func several(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // place records where the row just parsed is.

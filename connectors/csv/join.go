@@ -32,20 +32,15 @@ func (f *Format) headerSize(p dataset.JoinPart) (int64, error) {
 	if err != nil || f.opt.Compression == "" {
 		return int64(len(text)), err
 	}
-	var packed bytes.Buffer
-	z, err := file.Compress(&packed, f.opt.Compression)
+	packed, err := file.Packed(text, f.opt.Compression)
 	if err != nil {
 		return 0, err
 	}
-	_, err = z.Write(text)
-	if err := errors.Join(err, z.Close()); err != nil {
-		return 0, err
-	}
-	head := make([]byte, packed.Len())
+	head := make([]byte, len(packed))
 	if _, err := p.ReadAt(head, 0); err != nil && err != io.EOF {
 		return 0, err
 	}
-	if !bytes.Equal(head, packed.Bytes()) {
+	if !bytes.Equal(head, packed) {
 		return 0, fmt.Errorf("it was compressed with %s by another version of this program; run the job again with --overwrite", f.opt.Compression)
 	}
 	return int64(len(head)), nil

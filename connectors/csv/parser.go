@@ -3,6 +3,7 @@ package csv
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"unicode/utf8"
 
@@ -258,8 +259,16 @@ func (p *parser) behindQuote(i int) int {
 	if i >= p.to && !p.final {
 		return incomplete
 	}
-	p.fail = failure{pos: i, why: "stands behind a closing quote", class: "text behind a closing quote",
-		remedy: `double quotes inside fields, or pass quote="" if quotes are ordinary text in this file`}
+	remedy := `double quotes inside fields, or pass quote="" if quotes are ordinary text in this file`
+	switch c := p.buf[i]; {
+	case p.escape == 0 && i > 1 && p.buf[i-2] == '\\':
+		remedy = `pass escape="\\" if quotes inside fields stand behind a backslash`
+	case c == ';' || c == ',' || c == '|':
+		remedy = fmt.Sprintf("pass delim=%q if that separates the fields", string(c))
+	case c == '\t':
+		remedy = "pass delim=tab if tabs separate the fields"
+	}
+	p.fail = failure{pos: i, why: "stands behind a closing quote", class: "text behind a closing quote", remedy: remedy}
 	return failed
 }
 

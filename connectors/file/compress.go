@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	stdbzip2 "compress/bzip2"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -149,6 +150,18 @@ func Compress(w io.Writer, name string) (io.WriteCloser, error) {
 		return nil, fmt.Errorf("compress: %w", err)
 	}
 	return c.writer(w)
+}
+
+// Packed is a text as a whole compressed file, or member or frame of one: the same text gives the same bytes. "" gives the text.
+func Packed(text []byte, name string) ([]byte, error) {
+	var out bytes.Buffer
+	z, err := Compress(&out, name)
+	if err != nil {
+		return nil, err
+	}
+	_, err = z.Write(text)
+	err = errors.Join(err, z.Close())
+	return out.Bytes(), err
 }
 
 type nopWriteCloser struct{ io.Writer }

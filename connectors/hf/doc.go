@@ -10,6 +10,9 @@
 // column file_name. It is replaced by path and by the bytes of the file: image for pictures, audio for sound, data for others. A file that is not there,
 // or is named by a path that leads out of the folder, is a row error that says so.
 //
+// Media without such a table give path and the bytes; where all of them lie equally deep in folders of several names (train/cat/1.jpg), the name of
+// the folder is the label.
+//
 // What it will not do: read from the hub (download first), or run the loading scripts that old datasets have. Read register.go first, then
-// files.go (which files) and media.go (the join).
+// files.go (which files), media.go (the join) and classes.go (the labels).
 package hf

@@ -14,6 +14,7 @@ import (
 const (
 	defaultSplit = "train"
 	allSplits    = "all"
+	wholeFile    = "x.bin" // a name whose reader reads whole files
 	// maxFiles bounds the listing, which is held.
 	maxFiles = 1_000_000
 )
@@ -38,7 +39,9 @@ type folder struct {
 type chosen struct {
 	folder *folder
 	paths  []string
-	media  bool // they are tables of metadata beside media
+	media  bool   // they are tables of metadata beside media
+	kind   string // they are media of this kind, without a table
+	labels bool   // their folders name classes
 }
 
 // isMetadata tells whether a file is a table of metadata beside media.
@@ -107,6 +110,10 @@ func (f *folder) split(ctx context.Context, opt Options) (*chosen, error) {
 	}
 	if tables := slices.DeleteFunc(slices.Clone(out.paths), func(p string) bool { return !isMetadata(p) }); len(tables) > 0 {
 		out.paths, out.media = tables, true
+		return out, nil
+	}
+	if out.kind = kindByExtension(out.paths[0]); out.kind != "" {
+		out.labels = labelled(splits)
 	}
 	return out, nil
 }
@@ -206,11 +213,14 @@ func splitOf(p string) string {
 }
 
 // source opens the files with the one reader that all of them need.
-func (c *chosen) source(ctx context.Context) (dataset.Source, error) {
+func (c *chosen) source(ctx context.Context, opt Options) (dataset.Source, error) {
 	var def dataset.SourceDef
 	in := make([]dataset.Pattern, len(c.paths))
 	for i, p := range c.paths {
 		d, ok := c.folder.readers.Lookup(p)
+		if kind := kindByExtension(p); !ok && kind != "" && kind == c.kind {
+			d, ok = c.folder.readers.Lookup(wholeFile)
+		}
 		if !ok {
 			return nil, dataset.Usagef("read hf:%s: no reader is known for %s; put metadata.jsonl beside media, with a column file_name", c.folder.root, p)
 		}
@@ -221,5 +231,11 @@ func (c *chosen) source(ctx context.Context) (dataset.Source, error) {
 		def = d
 		in[i] = dataset.Pattern{Text: c.folder.root + "/" + p, Literal: true}
 	}
-	return def.Open(ctx, in, def.Zero())
+	params := def.Zero()
+	if c.kind != "" && opt.MaxFile > 0 {
+		if err := dataset.ParseArgs("max_file="+opt.MaxFile.String(), params); err != nil {
+			return nil, err
+		}
+	}
+	return def.Open(ctx, in, params)
 }

@@ -11,8 +11,10 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/sluice-data/sluice/connectors/binary"
 	"github.com/sluice-data/sluice/connectors/connectortest"
 	"github.com/sluice-data/sluice/connectors/csv"
+	"github.com/sluice-data/sluice/connectors/images"
 	"github.com/sluice-data/sluice/connectors/jsonl"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
@@ -21,7 +23,7 @@ import (
 func registry(tb testing.TB) *dataset.Registry {
 	tb.Helper()
 	reg := dataset.NewRegistry()
-	if err := errors.Join(csv.Register(reg), jsonl.Register(reg), Register(reg)); err != nil {
+	if err := errors.Join(binary.Register(reg), csv.Register(reg), images.Register(reg), jsonl.Register(reg), Register(reg)); err != nil {
 		tb.Fatal(err)
 	}
 	return reg

@@ -24,7 +24,7 @@ func Register(reg *dataset.Registry) error {
 	return reg.AddSources(dataset.SourceDef{
 		Name: Name,
 		Doc:  "Folders laid out for the datasets library of Hugging Face",
-		Help: "hf:folder split=train reads the data files of a split, by the configs of README.md or by the names of files and folders. Where metadata.jsonl, .csv or .parquet lies beside media, its rows are joined with the files that file_name names.",
+		Help: "hf:folder split=train reads the data files of a split, by the configs of README.md or by the names of files and folders. Where metadata.jsonl, .csv or .parquet lies beside media, its rows are joined with the files that file_name names. Media without a table give path and image, audio or video, and label where their folders name classes (train/cat/1.jpg).",
 		Zero: func() any { return &Options{} },
 		Open: func(ctx context.Context, in []dataset.Pattern, params any) (dataset.Source, error) {
 			opt, ok := params.(*Options)
@@ -50,9 +50,12 @@ func open(ctx context.Context, reg *dataset.Registry, root string, opt Options) 
 	if err != nil {
 		return nil, err
 	}
-	inner, err := found.source(ctx)
+	inner, err := found.source(ctx, opt)
 	if err != nil {
 		return nil, err
+	}
+	if found.kind != "" {
+		return &filesSource{inner: inner, kind: found.kind, labels: found.labels, params: sourceParams{root, opt}}, nil
 	}
 	if !found.media {
 		return &source{Source: inner, params: sourceParams{root, opt}}, nil
@@ -84,6 +87,7 @@ var (
 	_ dataset.Projectable = (*source)(nil)
 	_ dataset.Prunable    = (*source)(nil)
 	_ dataset.Skipper     = (*source)(nil)
+	_ dataset.LimitHint   = (*source)(nil)
 )
 
 // Name implements dataset.Source.
@@ -109,6 +113,14 @@ func (s *source) Project(columns []string) (dataset.Source, error) {
 func (s *source) Prune(e *predicate) dataset.Source {
 	if p, ok := s.Source.(dataset.Prunable); ok {
 		return &source{p.Prune(e), s.params}
+	}
+	return s
+}
+
+// LimitHint implements dataset.LimitHint.
+func (s *source) LimitHint(n int64) dataset.Source {
+	if h, ok := s.Source.(dataset.LimitHint); ok {
+		return &source{h.LimitHint(n), s.params}
 	}
 	return s
 }

@@ -19,24 +19,33 @@ type WriteOptions struct {
 	Compression string `json:"compression,omitempty" doc:"gzip, zstd, bzip2, xz, lz4 or none; by default what the path ends in"`
 }
 
-// Format writes JSON lines: one object a row with every column, null where it is null. Binary is base64, pixels are {width, height,
+// Format writes JSON: one object a row with every column, null where it is null. Binary is base64, pixels are {width, height,
 // channels}, NaN and infinities are null with a warning, times are RFC 3339 (a time without a zone is written as UTC), decimals are
-// strings, floats always have a point or an exponent, so that reading infers them as floats again.
-type Format struct{ opt WriteOptions }
+// strings, floats always have a point or an exponent, so that reading infers them as floats again. The objects stand one a line, by
+// themselves or as the elements of one array (array.go).
+type Format struct {
+	opt   WriteOptions
+	array bool
+}
 
 var _ dataset.Format = (*Format)(nil)
 
-// NewFormat makes the format.
+// NewFormat makes the format of JSON lines.
 func NewFormat(opt WriteOptions) (*Format, error) {
 	var err error
 	if opt.Compression, err = file.ParseCompression(opt.Compression); err != nil {
 		return nil, err
 	}
-	return &Format{opt}, nil
+	return &Format{opt: opt}, nil
 }
 
 // Name implements dataset.Format.
-func (f *Format) Name() string { return "jsonl" }
+func (f *Format) Name() string {
+	if f.array {
+		return "json"
+	}
+	return "jsonl"
+}
 
 // Version implements dataset.Format.
 func (f *Format) Version() int { return 1 }
@@ -45,11 +54,11 @@ func (f *Format) Version() int { return 1 }
 func (f *Format) Params() any { return f.opt }
 
 // Extension implements dataset.Format.
-func (f *Format) Extension() string { return file.PackedExtension("jsonl", f.opt.Compression) }
+func (f *Format) Extension() string { return file.PackedExtension(f.Name(), f.opt.Compression) }
 
 // Check implements dataset.Format.
 func (f *Format) Check(in *arrow.Schema) error {
-	return file.CheckColumns("jsonl", in, func(f arrow.Field) error { return writable(f.Type) })
+	return file.CheckColumns(f.Name(), in, func(f arrow.Field) error { return writable(f.Type) })
 }
 
 // NewEncoder implements dataset.Format. Rows are written at once, by the caller's goroutine.
@@ -57,10 +66,9 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 	if err := f.Check(in); err != nil {
 		return nil, err
 	}
-	e := &encoder{out: &file.CountWriter{W: w}}
-	var err error
-	if e.w, err = file.Compress(e.out, f.opt.Compression); err != nil {
-		return nil, fmt.Errorf("write jsonl: %w", err)
+	e := &encoder{name: f.Name(), array: f.array, out: &file.CountWriter{W: w}, compression: f.opt.Compression}
+	if err := e.begin(); err != nil {
+		return nil, fmt.Errorf("write %s: %w", e.name, err)
 	}
 	for _, field := range in.Fields() {
 		e.keys = append(e.keys, append(appendString(nil, field.Name), ':'))
@@ -70,6 +78,9 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, _ memory.Allocator, _
 
 // Join implements dataset.Format: lines follow lines, and so do the members or frames of all compressions.
 func (f *Format) Join(ctx context.Context, w io.Writer, parts []dataset.JoinPart) error {
+	if f.array {
+		return f.joinArrays(ctx, w, parts)
+	}
 	return file.JoinBytes(ctx, "jsonl", w, parts, nil)
 }
 
@@ -81,11 +92,15 @@ const (
 
 // encoder writes one file.
 type encoder struct {
-	out   *file.CountWriter
-	w     io.WriteCloser // compresses
-	keys  [][]byte
-	buf   []byte
-	notes notes
+	name        string
+	array       bool
+	some        bool // a row was written
+	out         *file.CountWriter
+	compression string
+	w           io.WriteCloser // compresses
+	keys        [][]byte
+	buf         []byte
+	notes       notes
 }
 
 var (
@@ -106,14 +121,17 @@ func (e *encoder) Write(ctx context.Context, b *block.Block) error {
 		cols[i] = e.notes.appender(b.Column(i))
 	}
 	for row := range b.NumRows() {
-		buf := append(e.buf, '{')
+		buf := append(e.before(), '{')
 		for i, col := range cols {
 			if i > 0 {
 				buf = append(buf, ',')
 			}
 			buf = col(append(buf, e.keys[i]...), row)
 		}
-		e.buf = append(buf, '}', '\n')
+		if buf = append(buf, '}'); !e.array {
+			buf = append(buf, '\n')
+		}
+		e.buf = buf
 		if len(e.buf) >= flushBytes {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -126,13 +144,21 @@ func (e *encoder) Write(ctx context.Context, b *block.Block) error {
 	return e.flush()
 }
 
-func (e *encoder) flush() error {
-	_, err := e.w.Write(e.buf)
+func (e *encoder) flush() (err error) {
+	if len(e.buf) == 0 {
+		return nil
+	}
+	if e.w == nil {
+		e.w, err = file.Compress(e.out, e.compression)
+	}
+	if err == nil {
+		_, err = e.w.Write(e.buf)
+	}
 	if e.buf = e.buf[:0]; cap(e.buf) > keptBytes {
 		e.buf = nil
 	}
 	if err != nil {
-		return fmt.Errorf("write jsonl: %w", err)
+		return fmt.Errorf("write %s: %w", e.name, err)
 	}
 	return nil
 }
@@ -146,8 +172,8 @@ func (e *encoder) Written() int64 { return e.out.N }
 // Close implements dataset.Encoder.
 func (e *encoder) Close(context.Context) error {
 	e.buf = nil
-	if err := e.w.Close(); err != nil {
-		return fmt.Errorf("write jsonl: %w", err)
+	if err := e.end(); err != nil {
+		return fmt.Errorf("write %s: %w", e.name, err)
 	}
 	return nil
 }

@@ -27,20 +27,30 @@ func Register(reg *dataset.Registry) error {
 	if err != nil {
 		return err
 	}
+	const help = "Binary is written as base64, pixels as {width, height, channels}, NaN as null with a warning, times as RFC 3339, decimals as strings."
 	return reg.AddSinks(dataset.SinkDef{
 		Name:       "jsonl",
 		Doc:        "JSON lines: one object a row",
-		Help:       "Binary is written as base64, pixels as {width, height, channels}, NaN as null with a warning, times as RFC 3339, decimals as strings.",
+		Help:       help,
 		Extensions: extensions,
 		Zero:       func() any { return &SinkOptions{} },
-		Open:       file.OpenSinkAs("jsonl", formatOf),
+		Open:       file.OpenSinkAs("jsonl", formatAs(NewFormat)),
+	}, dataset.SinkDef{
+		Name:       "json",
+		Doc:        "One JSON array of objects, one a row",
+		Help:       "The objects stand one a line, streamed like JSON lines. " + help + " JSON lines are read on several cores, an array is not.",
+		Extensions: []string{"json"},
+		Zero:       func() any { return &SinkOptions{} },
+		Open:       file.OpenSinkAs("json", formatAs(NewArrayFormat)),
 	})
 }
 
-// formatOf makes the format for a path.
-func formatOf(path string, opt SinkOptions) (*Format, error) {
-	if opt.Compression == "" {
-		opt.Compression = file.TargetCompression(path)
+// formatAs makes the format for a path.
+func formatAs(newFormat func(WriteOptions) (*Format, error)) func(string, SinkOptions) (*Format, error) {
+	return func(path string, opt SinkOptions) (*Format, error) {
+		if opt.Compression == "" {
+			opt.Compression = file.TargetCompression(path)
+		}
+		return newFormat(opt.WriteOptions)
 	}
-	return NewFormat(opt.WriteOptions)
 }

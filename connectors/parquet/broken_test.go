@@ -146,7 +146,7 @@ func TestNoRows(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(smallFile(f))
 	f.Add(smallFile(f)[:100])
-	for _, file := range oracleSeeds(f) {
+	for _, file := range fuzzSeeds(f) {
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -87,14 +87,14 @@ func readSpans(t *testing.T, f *File, g int, ranges []rowRange) arrow.RecordBatc
 func FuzzFilter(f *testing.F) {
 	s := fields("id", arrow.PrimitiveTypes.Int64, "name", arrow.BinaryTypes.String)
 	rb := array.NewRecordBuilder(memory.DefaultAllocator, s)
-	for i := range 200 {
+	for i := range 60 {
 		rb.Field(0).(*array.Int64Builder).Append(int64(i))
 		rb.Field(1).(*array.StringBuilder).Append(fmt.Sprint("name ", i%7))
 	}
 	f.Add(pqWrite(f, rb.NewRecordBatch(), apq.NewWriterProperties(apq.WithPageIndexEnabled(true), apq.WithBloomFilterEnabled(true),
 		apq.WithDataPageSize(100), apq.WithBatchSize(20), apq.WithDictionaryFor("id", false))), uint16(20), uint16(30))
-	for _, seed := range oracleSeeds(f) {
-		f.Add(seed, uint16(7), uint16(100))
+	for _, seed := range fuzzSeeds(f) {
+		f.Add(seed, uint16(7), uint16(12))
 	}
 	pred, err := expr.Parse(`id == 20 || name in ["name 3", "x"] || i32 > 5 || text == "a"`)
 	if err != nil {

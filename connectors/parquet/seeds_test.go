@@ -10,7 +10,12 @@ import (
 
 // oracleSeeds are small files with the encodings that this package reads and
 // does not write.
-func oracleSeeds(t fataler) [][]byte {
+func oracleSeeds(t fataler) [][]byte { return oracleFiles(t, 300) }
+
+// fuzzSeeds are the same with few rows: a fuzzer gets to more of them in its time.
+func fuzzSeeds(t fataler) [][]byte { return oracleFiles(t, 24) }
+
+func oracleFiles(t fataler, rows int) [][]byte {
 	s := arrow.NewSchema([]arrow.Field{
 		{Name: "i32", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
 		{Name: "i64", Type: arrow.PrimitiveTypes.Int64},
@@ -21,7 +26,7 @@ func oracleSeeds(t fataler) [][]byte {
 	}, nil)
 	g := &gen{state: 99, nulls: 20, distinct: 1 << 40}
 	b := array.NewRecordBuilder(memory.NewGoAllocator(), s)
-	for range 300 {
+	for range rows {
 		for i, f := range s.Fields() {
 			g.append(b.Field(i), f.Type, f.Nullable)
 		}
@@ -30,7 +35,7 @@ func oracleSeeds(t fataler) [][]byte {
 	var out [][]byte
 	for _, enc := range seedEncodings {
 		for _, v := range []apq.DataPageVersion{apq.DataPageV1, apq.DataPageV2} {
-			opts := []apq.WriterProperty{apq.WithDictionaryDefault(false), apq.WithDataPageVersion(v), apq.WithDataPageSize(500), apq.WithBatchSize(50), apq.WithCompression(compress.Codecs.Snappy)}
+			opts := []apq.WriterProperty{apq.WithDictionaryDefault(false), apq.WithDataPageVersion(v), apq.WithDataPageSize(500), apq.WithBatchSize(int64(max(rows/6, 8))), apq.WithCompression(compress.Codecs.Snappy)}
 			for col, e := range enc {
 				opts = append(opts, apq.WithEncodingFor(col, e))
 			}

@@ -34,8 +34,17 @@ func (s scan) query(d dialect) (sql string, args []any, keyed bool) {
 	if s.to != nil {
 		add(" < ", *s.to)
 	}
-	if s.nulls {
+	for i, v := range []string{s.text.lo, s.text.hi} {
+		if arg, ok := d.value(v, kindText); v != "" && ok {
+			args = append(args, arg)
+			conds = append(conds, k.expr+[]string{" >= ", " < "}[i]+d.param(len(args), k.kind))
+		}
+	}
+	switch {
+	case s.nulls:
 		conds = append(conds, k.expr+" IS NULL")
+	case k.scheme == byText && s.text == span{}:
+		conds = append(conds, k.expr+" IS NOT NULL")
 	}
 	var q strings.Builder
 	q.WriteString("SELECT " + strings.Join(list, ", ") + " FROM " + s.rel.from)
@@ -43,7 +52,7 @@ func (s scan) query(d dialect) (sql string, args []any, keyed bool) {
 		q.WriteString(" WHERE " + strings.Join(conds, " AND "))
 	}
 	switch {
-	case k.scheme == byRange: // rows of equal keys must come in one order, however many are asked for
+	case k.scheme == byRange || k.scheme == byText: // rows of equal keys must come in one order, however many are asked for
 		q.WriteString(" ORDER BY " + k.expr + ", " + s.rel.tie)
 	case k.scheme == byKey:
 		q.WriteString(" ORDER BY " + k.expr)

@@ -40,8 +40,8 @@ type view interface {
 	pin() dataset.FileRef
 	// version is part of the names of rows that are named in this state only; "" where pin says it all.
 	version() string
-	// bounds tells where the keys of a relation lie.
-	bounds(ctx context.Context, r *relation) (bounds, error)
+	// bounds tells where the keys of a relation lie, which is to be read in pieces of about target bytes.
+	bounds(ctx context.Context, r *relation, target int64) (bounds, error)
 	// rows starts a query. What waits for the database waits in wait.
 	rows(ctx context.Context, wait waiter, s scan) (rows, error)
 	// lost tells whether an error means that the state is gone for good, so that another view must be opened.
@@ -83,6 +83,7 @@ const (
 	kindFloat               // NaN last
 	kindDecimal             // exact
 	kindText                // by bytes, where the dialect's binary() follows the column
+	kindUUID                // 128 bits, which have no literal in expressions
 	kindDate                // days
 	kindTime                // without zone
 	kindInstant             // with zone
@@ -118,6 +119,8 @@ const (
 	byPlace
 	// byRange: ranges of a column that is not unique; rows are counted within the range, in its order.
 	byRange
+	// byText: the same, of a column of text or UUIDs, whose ranges lie between values that occur.
+	byText
 	// byCount: rows are counted, in the order in which the database gives them.
 	byCount
 )
@@ -136,7 +139,8 @@ type bounds struct {
 	any    bool  // there is one
 	nulls  bool  // some rows may have none
 	cuts   []int64
-	bytes  int64 // estimate of what there is to read
+	texts  []string // byText: values between which the ranges lie, ascending; of equal shares of the rows
+	bytes  int64    // estimate of what there is to read
 }
 
 // scan is one query of a reader.
@@ -146,6 +150,7 @@ type scan struct {
 	where    string // condition of the plan, "" if there is none
 	args     []any  // its parameters
 	from, to *int64 // keys: from inclusive, to exclusive; nil: open
+	text     span   // byText: the same
 	nulls    bool   // rows without a key instead
 	skip     uint64 // rows left out at the start
 	limit    int64  // 0: none

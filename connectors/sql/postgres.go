@@ -77,7 +77,12 @@ type pgParam struct {
 	data []byte
 }
 
-func (p *postgres) param(n int, _ kind) string { return "$" + strconv.Itoa(n) }
+func (p *postgres) param(n int, k kind) string {
+	if k == kindUUID { // it travels as text
+		return "$" + strconv.Itoa(n) + "::uuid"
+	}
+	return "$" + strconv.Itoa(n)
+}
 
 func (p *postgres) binary() string { return ` COLLATE "C"` }
 

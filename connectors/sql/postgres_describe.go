@@ -60,7 +60,7 @@ func (p *postgres) describeTable(ctx context.Context, c *pgconn.PgConn, what sel
 		return rel, err
 	}
 	for _, u := range unique {
-		if k, err := rel.keyBy(u, true); err == nil && k.kind != kindTime && k.kind != kindInstant {
+		if k, err := rel.keyBy(u, true); err == nil && k.scheme == byKey && k.kind != kindTime && k.kind != kindInstant {
 			rel.key = k
 			return rel, nil
 		}
@@ -92,8 +92,10 @@ func (r *relation) keyBy(name string, unique bool) (key, error) {
 	c := r.cols[i]
 	switch c.kind {
 	case kindInt, kindDate, kindTime, kindInstant:
+	case kindText, kindUUID:
+		return key{scheme: byText, name: name, expr: c.expr, kind: c.kind}, nil
 	default:
-		return key{}, dataset.Usagef("by=%s: a column of type %s has no even ranges; give one of whole numbers, dates or timestamps", name, c.typ)
+		return key{}, dataset.Usagef("by=%s: a column of type %s is not divided; give one of whole numbers, dates, timestamps, text or UUIDs", name, c.typ)
 	}
 	k := key{scheme: byRange, name: name, expr: c.expr, kind: c.kind}
 	if unique {

@@ -2,6 +2,8 @@ package sql
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +59,9 @@ func pgError(err error) error {
 		return err
 	}
 	out := flat(err)
+	if remedy := certificateRemedy(err); remedy != "" {
+		return fmt.Errorf("%w; %s", out, remedy)
+	}
 	if strings.Contains(err.Error(), "message body length") {
 		return fmt.Errorf("a row has more than %d MiB, the most that is read at once; leave out its large columns: %w", maxRowBytes>>20, out)
 	}
@@ -64,6 +69,17 @@ func pgError(err error) error {
 		return &dataset.TransientError{Err: fmt.Errorf("the connection was lost: %w", out), After: 200 * time.Millisecond}
 	}
 	return out
+}
+
+// certificateRemedy says what to do about a certificate that was refused; "" if none was.
+func certificateRemedy(err error) string {
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "name the server as its certificate does, or pass ?sslmode=verify-ca, which does not look at the name"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "pass ?sslrootcert= with the file of the authority that signed the server's certificate"
+	}
+	return ""
 }
 
 // lostConnection tells failures of the network from those of the query.

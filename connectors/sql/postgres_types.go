@@ -26,7 +26,7 @@ var pgScalars = map[uint32]pgScalar{
 	pgtype.VarcharOID:     {arrow.BinaryTypes.String, kindText},
 	pgtype.BPCharOID:      {arrow.BinaryTypes.String, kindOther},
 	pgtype.NameOID:        {arrow.BinaryTypes.String, kindOther},
-	pgtype.UUIDOID:        {arrow.BinaryTypes.String, kindOther},
+	pgtype.UUIDOID:        {arrow.BinaryTypes.String, kindUUID},
 	pgtype.JSONOID:        {arrow.BinaryTypes.String, kindOther},
 	pgtype.JSONBOID:       {arrow.BinaryTypes.String, kindOther},
 	pgtype.ByteaOID:       {arrow.BinaryTypes.Binary, kindOther},

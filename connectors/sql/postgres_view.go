@@ -114,7 +114,7 @@ func (v *pgView) conn(ctx context.Context) (*pgconn.PgConn, error) {
 const pgPage = 8192
 
 // bounds implements view.
-func (v *pgView) bounds(ctx context.Context, r *relation) (b bounds, err error) {
+func (v *pgView) bounds(ctx context.Context, r *relation, target int64) (b bounds, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c := v.mu.conn
@@ -136,6 +136,14 @@ func (v *pgView) bounds(ctx context.Context, r *relation) (b bounds, err error) 
 	}
 	if r.key.scheme == byCount {
 		return b, nil
+	}
+	if b.bytes == 0 { // of a query, a view, a table of partitions: what the planner takes them for
+		if b.bytes, err = estimate(ctx, c, r); err != nil {
+			return b, err
+		}
+	}
+	if r.key.scheme == byText {
+		return b, textBounds(ctx, c, r, &b, target)
 	}
 	nulls := "false"
 	if r.key.scheme == byRange {

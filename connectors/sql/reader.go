@@ -70,6 +70,9 @@ func (r *reader) meaning(path string) (n naming, lo, hi int64, err error) {
 	case strings.HasPrefix(rest, tag+rangeMark):
 		lo, hi, nulls, err := parseRange(rest[len(tag+rangeMark):])
 		return naming{scheme: byRange, nulls: nulls, path: path}, lo, hi, err
+	case strings.HasPrefix(rest, tag+textMark):
+		text, nulls, err := parseSpan(rest[len(tag+textMark):])
+		return naming{scheme: byText, nulls: nulls, text: text, path: path}, 0, 0, err
 	}
 	return n, 0, 0, goneState(path)
 }
@@ -142,7 +145,7 @@ func (r *reader) open(ctx context.Context) error {
 			}
 		}
 	default:
-		s.skip = from
+		s.skip, s.nulls, s.text = from, n.nulls, n.text
 	}
 	if n.scheme == byCount {
 		plain := *r.rel

@@ -195,7 +195,7 @@ func (s *Source) list(ctx context.Context, after dataset.Cursor) (out []dataset.
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	b, err := v.bounds(ctx, rel)
+	b, err := v.bounds(ctx, rel, s.target)
 	if err != nil {
 		s.session.mark(v, err)
 		return nil, err

@@ -85,6 +85,9 @@ func TestSQLiteSuite(t *testing.T) {
 		"split":  {Options: Options{Table: "t", Split: 4096}},
 		"by":     {Options: Options{Table: "t", By: "grp", Split: 16384}},
 		"none":   {Options: Options{Table: "w"}},
+		"text":   {Options: Options{Table: "t", By: "name", Split: 4096}},
+		"key":    {Options: Options{Table: "w", By: "k", Split: 1000}},
+		"asked":  {Options: Options{Query: "SELECT id, name FROM t", By: "name", Split: 4096}},
 		"view":   {Options: Options{Table: "v"}},
 		"query":  {Options: Options{Query: "SELECT id, name FROM t ORDER BY id;"}},
 		"schema": {Options: Options{Table: "t"}, Schema: "grp int8, id string"},
@@ -113,11 +116,15 @@ func TestPostgresSuite(t *testing.T) {
 		`; UPDATE t SET grp = NULL WHERE id % 11 = 0;
 		CREATE TABLE noid AS SELECT * FROM t; DELETE FROM noid WHERE id % 2 = 0;
 		CREATE TABLE at (at timestamptz PRIMARY KEY, d date NOT NULL UNIQUE, n int); INSERT INTO at SELECT '2000-01-01'::timestamptz + i * interval '100 days', '1900-01-01'::date + i, i FROM generate_series(-100, 99) n(i);
+		CREATE TABLE u AS SELECT md5(i::text)::uuid AS id, i FROM generate_series(1, 200) n(i);
 		CREATE VIEW v AS SELECT * FROM t ORDER BY id; ANALYZE`)
 	for name, opt := range map[string]Options{
 		"key":   {Table: "t"},
 		"split": {Table: "t", Split: 4096},
 		"by":    {Table: "t", By: "grp", Split: 16384},
+		"text":  {Table: "t", By: "name", Split: 4096},
+		"uuid":  {Table: "u", By: "id", Split: 2000},
+		"asked": {Query: "SELECT id, name FROM t", By: "name", Split: 2000},
 		"place": {Table: "noid", Split: 16384},
 		"time":  {Table: "at", By: "at", Split: 16384},
 		"date":  {Table: "at", Split: 16384},

@@ -19,6 +19,7 @@ const (
 	signedMark = "#signed" // the key plus 1<<63
 	placeMark  = "#place"  // page and number in it
 	rangeMark  = "#by="    // counted within a range of the column; each range is a path of its own
+	textMark   = "#text="  // the same, of a range of texts
 	countMark  = "#rows"   // counted
 	nullRange  = "null"
 	versionTag = "@" // of the state of the database that positions hold in
@@ -37,7 +38,8 @@ type keyRange struct {
 type naming struct {
 	scheme scheme
 	signed bool // byKey: keys may be negative
-	nulls  bool // byRange: the rows without a key
+	nulls  bool // byRange, byText: the rows without a key
+	text   span // byText
 	path   string
 }
 
@@ -61,6 +63,8 @@ func namingOf(k key, b bounds, shown, version string) naming {
 		return naming{scheme: byPlace, path: shown + placeMark + tag}
 	case byRange:
 		return naming{scheme: byRange, path: shown + tag + rangeMark}
+	case byText:
+		return naming{scheme: byText, path: shown + tag + textMark}
 	}
 	return naming{scheme: byCount, path: shown + countMark + tag}
 }
@@ -90,6 +94,9 @@ func divide(k key, b bounds, shown, version string, target int64, after dataset.
 			return nil, nil
 		}
 		return nil, goneState(after.Path)
+	}
+	if n.scheme == byText {
+		return rangesByText(n, b, after)
 	}
 	cuts := b.divide(target)
 	if n.scheme == byRange {
@@ -132,6 +139,11 @@ func rangesBy(n naming, b bounds, cuts []int64, after dataset.Cursor) ([]keyRang
 			out = append(out, keyRange{fmt.Sprintf("%s%d..%d", n.path, lo, hi), 0, uncounted})
 		}
 	}
+	return behind(out, n, b, after)
+}
+
+// behind adds the range of the rows without a key and gives those behind the cursor.
+func behind(out []keyRange, n naming, b bounds, after dataset.Cursor) ([]keyRange, error) {
 	if b.nulls {
 		out = append(out, keyRange{n.path + nullRange, 0, uncounted})
 	}
@@ -167,12 +179,17 @@ func goneState(path string) error {
 	return &dataset.FatalError{Err: fmt.Errorf("the state of the database that %s was read in is gone (the run was interrupted, or the server was restarted), and nothing else names its rows; begin anew with --overwrite, or give by= a column of unique whole numbers, which survives that", path)}
 }
 
+// parts is how many ranges of about target bytes there are.
+func (b bounds) parts(target int64) uint64 {
+	return uint64(min(max(b.bytes/max(target, 1), 1), maxSplits))
+}
+
 // divide gives the smallest key of each range of about target bytes, the first being the smallest of all.
 func (b bounds) divide(target int64) []int64 {
 	if !b.any {
 		return nil
 	}
-	n := uint64(min(max(b.bytes/max(target, 1), 1), maxSplits))
+	n := b.parts(target)
 	span := uint64(b.hi) - uint64(b.lo) // up to MaxUint64
 	if span < n {
 		n = span + 1

@@ -53,8 +53,8 @@ func (r *relation) chooseSQLiteKey(ctx context.Context, c *sqliteConn, what sele
 	}
 	if what.by != "" && !strings.EqualFold(what.by, alias) {
 		k, err := r.keyBy(what.by, false)
-		if err == nil && k.kind != kindInt {
-			return dataset.Usagef("by=%s: SQLite keeps dates and times as text or numbers; give a column of whole numbers", what.by)
+		if err == nil && k.kind != kindInt && k.kind != kindText {
+			return dataset.Usagef("by=%s: SQLite keeps dates and times as text or numbers; give a column of whole numbers or text, or declare it as one with schema=", what.by)
 		}
 		r.key = k
 		if r.tie = rowid; rowid == "" {
@@ -278,8 +278,11 @@ func (r *relation) declare(text string) error {
 
 // sqliteKind is how values that are read as t compare in the database.
 func sqliteKind(t arrow.DataType) kind {
-	if arrow.IsInteger(t.ID()) && t.ID() != arrow.UINT64 {
+	switch {
+	case arrow.IsInteger(t.ID()) && t.ID() != arrow.UINT64:
 		return kindInt
+	case t.ID() == arrow.STRING:
+		return kindText
 	}
 	return kindOther
 }

@@ -115,16 +115,16 @@ func (s *sqliteSink) columns(ctx context.Context) (have map[string]bool, err err
 
 // hasRows is holds of tableSink.
 func (s *sqliteSink) hasRows(ctx context.Context) (rows bool, err error) {
-	have, err := s.columns(ctx)
-	if err != nil || have == nil {
-		return false, err
-	}
 	c, err := s.looking(ctx)
 	if c == nil || err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	err = c.row(ctx, "SELECT EXISTS (SELECT 1 FROM "+quote(bare(s.opt.Table))+")", nil, &rows)
+	table := bare(s.opt.Table)
+	if err := c.row(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_table_info(?1))`, []any{table}, &rows); err != nil || !rows {
+		return false, err
+	}
+	err = c.row(ctx, "SELECT EXISTS (SELECT 1 FROM "+quote(table)+")", nil, &rows)
 	return rows, err
 }
 

@@ -203,7 +203,7 @@ func (v *sqliteView) give(c *sqliteConn) {
 }
 
 // bounds implements view.
-func (v *sqliteView) bounds(ctx context.Context, r *relation) (b bounds, err error) {
+func (v *sqliteView) bounds(ctx context.Context, r *relation, target int64) (b bounds, err error) {
 	b.bytes = v.ref.Size
 	if r.key.scheme == byCount {
 		return b, nil
@@ -213,6 +213,9 @@ func (v *sqliteView) bounds(ctx context.Context, r *relation) (b bounds, err err
 		return b, err
 	}
 	defer v.give(c)
+	if r.key.scheme == byText {
+		return b, c.textBounds(ctx, r, &b, target)
+	}
 	for _, end := range []struct {
 		name string
 		into *int64
@@ -247,6 +250,28 @@ func (c *sqliteConn) nulls(ctx context.Context, r *relation, b *bounds) error {
 		return err
 	}
 	return c.row(ctx, "SELECT EXISTS (SELECT 1 FROM "+r.from+" WHERE "+r.key.expr+" IS NULL)", nil, &b.nulls)
+}
+
+// textBounds finds values that divide a column of texts evenly.
+func (c *sqliteConn) textBounds(ctx context.Context, r *relation, b *bounds, target int64) error {
+	if err := c.row(ctx, "SELECT EXISTS (SELECT 1 FROM "+r.from+" WHERE "+r.key.expr+" IS NULL)", nil, &b.nulls); err != nil {
+		return err
+	}
+	n := int64(b.quantiles(target))
+	if n == 0 {
+		return nil
+	}
+	texts := " FROM " + r.from + " WHERE typeof(" + r.key.expr + ") = 'text' AND " + r.key.expr + " <> ''"
+	var count int64
+	if err := c.row(ctx, "SELECT count(*)"+texts, nil, &count); err != nil {
+		return err
+	}
+	out, err := c.texts(ctx, 1, "SELECT k FROM (SELECT "+r.key.expr+" AS k, row_number() OVER (ORDER BY "+r.key.expr+") AS n"+texts+") WHERE n % ?1 = 0 ORDER BY n",
+		max(count/(n+1), 1))
+	for _, row := range out {
+		b.texts = append(b.texts, row[0])
+	}
+	return err
 }
 
 // rows implements view.

@@ -60,8 +60,42 @@ def write(folder):
         with pa.OSFile(f"{folder}/grown.{kind}", "wb") as f, new(f, schema, options=opts) as w:
             for p in grown:
                 w.write_batch(pa.record_batch([p], schema=schema))
+    write_views(folder)
     with pa.OSFile(f"{folder}/none.arrow", "wb") as f, pa.ipc.new_file(f, t.schema):
         pass
+
+
+def write_views(folder):
+    """Views, in batches whose columns have no, one and several buffers of long values; read as ordinary text and binary."""
+    words = [None if i % 7 == 0 else "w" * (i % 30) + f"ž{i}" for i in range(1000)]
+    views = pa.array(words, pa.string_view())
+    t = pa.table({
+        "before": pa.array(range(1000)),
+        "view": views,
+        "short": pa.array(["x", "", None, "exactly 12 b"] * 250, pa.string_view()),
+        "bin": pa.array([None if w is None else w.encode() * 3 for w in words], pa.binary_view()),
+        "list": pa.array([[words[i]] * (i % 3) if i % 5 else None for i in range(1000)], pa.list_(pa.string_view())),
+        "struct": pa.StructArray.from_arrays([views, pa.array(range(1000))], ["v", "n"]),
+        "after": pa.array(words),
+    })
+    for codec in (None, "lz4", "zstd"):
+        for kind, new in (("arrow", pa.ipc.new_file), ("arrows", pa.ipc.new_stream)):
+            with pa.OSFile(f"{folder}/views_{codec}.{kind}", "wb") as f, new(f, t.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as w:
+                for b in batches(pa.concat_tables([t, t.slice(400, 300)])):
+                    w.write_batch(b)
+
+
+def ordinary(t):
+    """A type without views."""
+    if t == pa.string_view():
+        return pa.string()
+    if t == pa.binary_view():
+        return pa.binary()
+    if pa.types.is_list(t):
+        return pa.list_(ordinary(t.value_type))
+    if pa.types.is_struct(t):
+        return pa.struct([(f.name, ordinary(f.type)) for f in t])
+    return t
 
 
 def load(path):
@@ -73,6 +107,8 @@ def load(path):
             f.seek(0)
             t = pa.ipc.open_stream(f).read_all()
     cols = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in t.columns]
+    if "/views_" in path and "/out/" not in path:
+        cols = [pa.chunked_array([pa.array(c.to_pylist(), ordinary(c.type))]) for c in cols]
     return pa.table(cols, names=t.column_names)
 
 

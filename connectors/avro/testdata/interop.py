@@ -45,7 +45,7 @@ def rows():
 
 
 def write(folder):
-    for codec in ("null", "deflate", "snappy", "zstandard"):
+    for codec in ("null", "deflate", "bzip2", "xz", "snappy", "zstandard"):
         try:
             with open(f"{folder}/{codec}.avro", "wb") as f:
                 fastavro.writer(f, SCHEMA, rows(), codec=codec, sync_interval=2000)

@@ -87,3 +87,35 @@ func FuzzNumber(f *testing.F) {
 		}
 	})
 }
+
+// TestShortTime: what it reads is what Time reads, and what it does not read plainly it leaves.
+func TestShortTime(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+	}{
+		{"2023-11-14 22:13:20", 19}, {"2023-11-14T22:13:20Z", 20}, {"2023-11-14 22:13:20.5", 21}, {"2023-11-14 22:13:20.123456", 26}, {"0000-02-29 00:00:00.000001Z", 27},
+		{"1969-12-31 23:59:59.999999", 26}, {"9999-12-31 23:59:59", 19}, {"2023-11-14 22:13:20+02:00", 19}, {"2023-11-14 22:13:20 ", 19},
+		{"2023-11-14 22:13:20.1234567", 0}, {"2023-11-14 22:13:20.", 0}, {"2023-11-14 22:13", 0}, {"2023-11-14", 0}, {"2023-02-29 00:00:00", 0}, {"2023-11-14 24:00:00", 0},
+		{"2023-11-14 22:60:00", 0}, {"2023-11-14 22:13:60", 0}, {"2023-11-14-22:13:20", 0}, {"", 0}, {"x", 0}, {"2023-1-14 22:13:20", 0},
+	} {
+		b := append([]byte("ab"+c.text), make([]byte, shortTime)...)
+		micros, end := ShortTime(b, 2)
+		if end-2 != c.n {
+			t.Errorf("%q: %d bytes, want %d", c.text, end-2, c.n)
+			continue
+		}
+		if c.n == 0 {
+			continue
+		}
+		sec, nano, ok := Time([]byte(c.text[:c.n]))
+		if want := sec*1e6 + nano/1000; !ok || micros != want {
+			t.Errorf("%q: %d, want %d", c.text, micros, want)
+		}
+		for n := range len(c.text) { // near the end of the bytes
+			if _, end := ShortTime([]byte(c.text), n); end != n {
+				t.Errorf("%q at %d: read to %d", c.text, n, end)
+			}
+		}
+	}
+}

@@ -89,6 +89,45 @@ func Time(b []byte) (sec, nano int64, ok bool) {
 	return sec + int64(hour*3600+minute*60+second) - shift, nano, ok
 }
 
+// shortTime is how many bytes must follow the start of a time for ShortTime to look at it.
+const shortTime = 32
+
+// ShortTime reads a time of the form 2006-01-02 15:04:05 at b[i], with T or a blank, at most six digits of a fraction and Z or nothing behind it, as
+// microseconds since 1970-01-01T00:00:00Z. end is i when what stands there is not plainly one, or the end of b is near.
+func ShortTime(b []byte, i int) (micros int64, end int) {
+	if len(b)-i < shortTime {
+		return 0, i
+	}
+	s := b[i : i+shortTime : i+shortTime]
+	days, ok := Date(s)
+	if c := s[10]; !ok || c != 'T' && c != ' ' || s[13] != ':' || s[16] != ':' {
+		return 0, i
+	}
+	hour, minute, second := digits2(s[11:13]), digits2(s[14:16]), digits2(s[17:19])
+	if hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 {
+		return 0, i
+	}
+	micro, n := int64(0), 19
+	if s[19] == '.' {
+		for n = 20; s[n]-'0' <= 9; n++ {
+			if n == 26 {
+				return 0, i
+			}
+			micro = micro*10 + int64(s[n]-'0')
+		}
+		if n == 20 {
+			return 0, i
+		}
+		for k := n; k < 26; k++ {
+			micro *= 10
+		}
+	}
+	if s[n] == 'Z' {
+		n++
+	}
+	return (days*86400+int64(hour*3600+minute*60+second))*1e6 + micro, i + n
+}
+
 // fraction reads up to nine digits after the point as nanoseconds; n is how many it read, 0 when there are none or too many.
 func fraction(b []byte) (nano int64, n int) {
 	for n < len(b) && b[n]-'0' <= 9 {

@@ -146,6 +146,7 @@ func Dictionaries(b []byte) ([]Field, error) {
 type Field struct {
 	Dictionary bool
 	ID         int64 // of the dictionary
+	View       bool  // it is one of views, or its dictionary is: set by readers that give it as ordinary text or binary
 	Children   []Field
 }
 

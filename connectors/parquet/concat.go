@@ -22,8 +22,8 @@ const copyBuffer = 1 << 20
 
 // Concat writes one file with the row groups of all parts, in order, copying
 // their pages as they are. The parts must have the same schema; the key-value
-// metadata of the first one is kept, Bloom filters are copied, and page
-// indexes are left out of the result. It returns the number of rows.
+// metadata of the first one is kept, Bloom filters and page indexes come along.
+// It returns the number of rows.
 func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err error) {
 	if len(parts) == 0 {
 		return 0, errors.New("join parquet files: there are none")
@@ -49,40 +49,36 @@ func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err 
 			if out.Groups() == maxRowGroups {
 				return 0, fmt.Errorf("join parquet files: more than %d row groups, the most a file can have: write larger ones", maxRowGroups)
 			}
-			n, err := copyRowGroup(ctx, dst, at, p, &m.RowGroups[g], buf)
+			n, indexes, err := copyRowGroup(ctx, dst, at, p, &m.RowGroups[g], buf)
 			if err != nil {
 				return 0, fmt.Errorf("join parquet files: part %d, row group %d: %w", i, g, err)
 			}
 			m.RowGroups[g].Ordinal = thrift.New(int16(out.Groups()))
 			m.RowGroups[g].FileOffset = thrift.New(at)
 			at += n
-			if err := out.Add(&m.RowGroups[g]); err != nil {
+			if err := out.Add(&m.RowGroups[g], indexes); err != nil {
 				return 0, fmt.Errorf("join parquet files: %w", err)
 			}
 		}
 	}
-	b, err := out.Append(nil)
-	if err == nil {
-		_, err = dst.Write(b)
-	}
-	if err != nil {
+	if _, err := out.Write(dst, at); err != nil {
 		return 0, fmt.Errorf("join parquet files: %w", err)
 	}
 	return out.NumRows, nil
 }
 
 // copyRowGroup copies the chunks of rg from src, a file of size bytes, to dst, which is at offset at, then their Bloom filters, and moves the
-// offsets in rg there.
-func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src Part, rg *meta.RowGroup, buf []byte) (int64, error) {
-	total := int64(0)
+// offsets in rg there. It returns how many bytes that took, and the page indexes.
+func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src Part, rg *meta.RowGroup, buf []byte) (total int64, indexes []meta.Index, err error) {
 	for c := range rg.Columns {
 		chunk := &rg.Columns[c]
 		md := &chunk.MetaData.V
 		start, size := chunk.Start(), md.TotalCompressedSize
 		if err := copyBytes(ctx, dst, src, start, size, buf); err != nil {
-			return total, err
+			return total, nil, err
 		}
 		shift := at + total - start
+		indexes = append(indexes, meta.MovedIndex(src, src.Size, chunk, rg.NumRows, shift))
 		md.DataPageOffset += shift
 		if md.DictionaryPageOffset.Valid && md.DictionaryPageOffset.V > 0 {
 			md.DictionaryPageOffset.V += shift
@@ -101,12 +97,12 @@ func copyRowGroup(ctx context.Context, dst io.Writer, at int64, src Part, rg *me
 			continue
 		}
 		if err := copyBytes(ctx, dst, src, off, size, buf); err != nil {
-			return total, err
+			return total, nil, err
 		}
 		md.BloomFilterOffset.V = at + total
 		total += size
 	}
-	return total, nil
+	return total, indexes, nil
 }
 
 func copyBytes(ctx context.Context, dst io.Writer, src io.ReaderAt, start, size int64, buf []byte) error {

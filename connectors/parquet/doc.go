@@ -6,7 +6,8 @@
 // the columns that are wanted only, in batches bounded by rows and bytes.
 // [File.Stats] gives the statistics of a row group to whoever prunes. [Writer]
 // encodes record batches into row groups and never holds more than it reports
-// through Buffered. [Concat] joins files by copying their row groups.
+// through Buffered. [Concat] joins files by copying their row groups. Files of
+// both have page indexes, side by side in front of the footer.
 //
 // Under a filter, row groups are left out by their statistics and Bloom
 // filters, ranges of rows by the page index, and the filter's columns are

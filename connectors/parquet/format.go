@@ -27,6 +27,9 @@ func NewFormat(opt FormatOptions) (*Format, error) {
 	if opt.RowGroupBytes < 0 || opt.RowGroupRows < 0 {
 		return nil, dataset.Usagef("row_group_bytes=%d row_group_rows=%d: must be positive", opt.RowGroupBytes, opt.RowGroupRows)
 	}
+	if err := checkPage(int64(opt.PageBytes), opt.PageRows); err != nil {
+		return nil, dataset.Usagef("%s", err)
+	}
 	switch opt.Layout {
 	case "", "binary", "list":
 	default:
@@ -88,6 +91,7 @@ func (f *Format) NewEncoder(w io.Writer, in *arrow.Schema, mem memory.Allocator,
 	}
 	pw, err := NewWriter(w, in, WriteOptions{
 		Compression: f.opt.Compression, RowGroupBytes: f.groupBytes(mem, in.NumFields()), RowGroupRows: f.opt.RowGroupRows,
+		PageBytes: int64(f.opt.PageBytes), PageRows: f.opt.PageRows,
 		NoStatistics: f.opt.NoStatistics, Bloom: f.opt.Bloom, Sort: f.opt.Sort, TensorLists: f.opt.Layout == "list", Parallel: parallel, Allocator: mem,
 	})
 	if err != nil {

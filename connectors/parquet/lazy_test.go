@@ -86,10 +86,8 @@ func rowsOfAll(recs []arrow.RecordBatch) (n int64) {
 	return n
 }
 
-// filterFile writes rows in an order that pages can be told apart by, through another implementation that writes page indexes and Bloom
-// filters.
-func filterFile(t *testing.T, rows int, props ...apq.WriterProperty) string {
-	t.Helper()
+// filterBatch has rows in an order that pages can be told apart by.
+func filterBatch(rows int) arrow.RecordBatch {
 	s := fields("id", arrow.PrimitiveTypes.Int64, "name", arrow.BinaryTypes.String, "score", arrow.PrimitiveTypes.Float64,
 		"maybe", arrow.PrimitiveTypes.Int32, "tags", arrow.ListOf(arrow.BinaryTypes.String))
 	rb := array.NewRecordBuilder(memory.DefaultAllocator, s)
@@ -108,10 +106,16 @@ func filterFile(t *testing.T, rows int, props ...apq.WriterProperty) string {
 			l.ValueBuilder().(*array.StringBuilder).Append(fmt.Sprint(i, k))
 		}
 	}
+	return rb.NewRecordBatch()
+}
+
+// filterFile writes such rows through another implementation that writes page indexes and Bloom filters.
+func filterFile(t *testing.T, rows int, props ...apq.WriterProperty) string {
+	t.Helper()
 	props = append([]apq.WriterProperty{apq.WithPageIndexEnabled(true), apq.WithDataPageSize(2000), apq.WithBatchSize(100), apq.WithDictionaryDefault(false),
 		apq.WithMaxRowGroupLength(int64(rows / 2)), apq.WithCompression(compress.Codecs.Snappy)}, props...)
 	path := filepath.Join(t.TempDir(), "f.parquet")
-	if err := os.WriteFile(path, pqWrite(t, rb.NewRecordBatch(), apq.NewWriterProperties(props...)), 0o644); err != nil {
+	if err := os.WriteFile(path, pqWrite(t, filterBatch(rows), apq.NewWriterProperties(props...)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -121,7 +125,20 @@ func filterFile(t *testing.T, rows int, props ...apq.WriterProperty) string {
 // passed over must have been.
 func TestFilterRows(t *testing.T) {
 	const rows = 20_000
-	path := filterFile(t, rows, apq.WithBloomFilterEnabledFor("name", true))
+	t.Run("theirs", func(t *testing.T) {
+		filterRows(t, filterFile(t, rows, apq.WithBloomFilterEnabledFor("name", true)), rows)
+	})
+	t.Run("ours", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "f.parquet")
+		raw := ourWrite(t, filterBatch(rows), WriteOptions{PageBytes: 800, RowGroupRows: rows / 2, Bloom: []string{"name"}})
+		if err := os.WriteFile(path, raw, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		filterRows(t, path, rows)
+	})
+}
+
+func filterRows(t *testing.T, path string, rows int) {
 	for _, c := range []struct {
 		where   string
 		most    int    // rows given out at most

@@ -37,7 +37,10 @@ def check(folder):
         meta = pq.ParquetFile(path).metadata
         for g in range(meta.num_row_groups):
             for c in range(meta.num_columns):
-                meta.row_group(g).column(c).statistics
+                column = meta.row_group(g).column(c)
+                column.statistics
+                if not column.has_offset_index:
+                    raise SystemExit(f"{path}: column {c} has no offset index")
         n += 1
     print(f"checked {n} files")
 

@@ -25,6 +25,7 @@ type dict struct {
 	data   buffer
 	at     []uint32 // offset of each value's length in data
 	hashes []uint32 // of each value, to grow the table without hashing again
+	marks  []bool   // of used
 	table  []int32  // open addressing; value number + 1
 
 	// Arrow's dictionaries are mapped once each.
@@ -35,7 +36,7 @@ type dict struct {
 func (d *dict) len() int { return len(d.at) }
 
 func (d *dict) held() int64 {
-	return d.data.held() + int64(cap(d.at)+cap(d.hashes)+cap(d.table)+cap(d.remap))*4
+	return d.data.held() + int64(cap(d.at)+cap(d.hashes)+cap(d.table)+cap(d.remap))*4 + int64(cap(d.marks))
 }
 
 func (d *dict) reset() {
@@ -60,8 +61,21 @@ func (d *dict) value(i uint32) []byte {
 	return p[4 : 4+n]
 }
 
+// used tells of each value whether it is among the given ones; valid until the next call.
+func (d *dict) used(idx []uint32) []bool {
+	if n := d.len(); n > cap(d.marks) {
+		d.marks = make([]bool, max(n, 2*cap(d.marks)))
+	}
+	out := d.marks[:d.len()]
+	clear(out)
+	for _, x := range idx {
+		out[x] = true
+	}
+	return out
+}
+
 // index returns the number of v, adding it when it is new.
-func (d *dict) index(v []byte) (i uint32, fresh bool) {
+func (d *dict) index(v []byte) uint32 {
 	if len(d.at)*2 >= len(d.table) {
 		d.grow()
 	}
@@ -72,10 +86,10 @@ func (d *dict) index(v []byte) (i uint32, fresh bool) {
 		if x == 0 {
 			d.table[p] = int32(len(d.at) + 1)
 			d.add(v, h)
-			return uint32(len(d.at) - 1), true
+			return uint32(len(d.at) - 1)
 		}
 		if i := uint32(x - 1); d.hashes[i] == h && string(d.value(i)) == string(v) {
-			return i, false
+			return i
 		}
 	}
 }

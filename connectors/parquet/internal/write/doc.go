@@ -8,5 +8,5 @@
 // Where a page ends, when a dictionary is given up, and in which order its
 // values lie depend on the rows alone, never on how they were cut into
 // batches: the same rows give the same bytes. Pages are V1 data pages, which
-// every reader knows.
+// every reader knows; their bounds and places are the page index (pages.go).
 package write

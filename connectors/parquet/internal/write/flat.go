@@ -41,7 +41,7 @@ func (l *Leaf) AppendFlat(a arrow.ArrayData, lo, hi int) error {
 
 func (l *Leaf) appendNulls(n int) error {
 	for n > 0 {
-		k := min(n, pageRows-l.levels)
+		k := min(n, l.opt.PageRows-l.levels)
 		l.mark(k, false)
 		n -= k
 		if err := l.review(); err != nil {
@@ -61,8 +61,8 @@ func countNulls(a arrow.ArrayData, lo, hi int) int {
 // room returns how many of the rows surely fit the page: the page ends at the
 // row that reaches its size, whatever pieces the rows come in.
 func (l *Leaf) room(a arrow.ArrayData, lo, hi int) int {
-	k := min(hi-lo, pageRows-l.levels)
-	left := max(pageBytes-(l.vals.n-headroom), 1)
+	k := min(hi-lo, l.opt.PageRows-l.levels)
+	left := max(l.opt.PageBytes-(l.vals.n-headroom), 1)
 	switch {
 	case l.useDict && l.tried < sample:
 		k = min(k, sample-l.tried)
@@ -197,7 +197,7 @@ func (l *Leaf) review() error {
 // dropDict gives up the dictionary after the sample. When no page uses it yet
 // and the values are not large, the page is written plain after all.
 func (l *Leaf) dropDict() error {
-	if l.indexed > 0 || l.pageRaw > 4*pageBytes {
+	if l.indexed > 0 || l.pageRaw > 4*l.opt.PageBytes {
 		if err := l.FlushPage(); err != nil {
 			return err
 		}
@@ -211,6 +211,7 @@ func (l *Leaf) dropDict() error {
 		p[0], p[1], p[2], p[3] = byte(len(v)), byte(len(v)>>8), byte(len(v)>>16), byte(len(v)>>24)
 		copy(p[4:], v)
 	}
+	l.boundIndexes()
 	l.idx = l.idx[:0]
 	l.dict.reset()
 	if l.full() {

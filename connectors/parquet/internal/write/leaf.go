@@ -3,12 +3,10 @@ package write
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/sluice-data/sluice/connectors/parquet/internal/codec"
@@ -18,21 +16,31 @@ import (
 )
 
 const (
-	// A page ends at the row that reaches pageBytes, which is where Snappy is
-	// fastest (its window stays in the cache), or pageRows levels.
-	pageBytes = 256 << 10
-	pageRows  = 128 << 10
+	// DefaultPageBytes is where Snappy is fastest: its window stays in the cache.
+	DefaultPageBytes = 256 << 10
+	// DefaultPageRows is as many rows as have indexes of a dictionary that count as much.
+	DefaultPageRows = DefaultPageBytes / indexBytes
+	// indexBytes is what an index of a dictionary counts towards the size of a page, whatever it takes in the end.
+	indexBytes = 2
 	// headroom in front of a page's values takes the levels of a page without
 	// nulls, so that the page is compressed where it was built.
 	headroom = 64
 )
+
+// Options say how a leaf is written.
+type Options struct {
+	Codec      format.CompressionCodec
+	Statistics bool
+	// A page ends at the row that reaches PageBytes, or PageRows levels.
+	PageBytes, PageRows int
+}
 
 // Leaf encodes one column of one file, row group by row group. It belongs to
 // one goroutine at a time.
 type Leaf struct {
 	col   *schema.Column
 	path  []string
-	codec format.CompressionCodec
+	opt   Options
 	typ   arrow.DataType // storage type of the arrays
 	width int            // bytes per plain value, 0 for byte arrays and booleans
 	put   func(l *Leaf, a arrow.ArrayData, lo, hi int) (int, error)
@@ -60,7 +68,10 @@ type Leaf struct {
 	values  int64  // levels in chunk
 	raw     int64  // uncompressed bytes of chunk, with headers
 	allNull int64
-	bounds  bounds
+	rows    int64  // in chunk
+	bounds  bounds // of the page
+	total   bounds // of chunk
+	pages   pages
 	plain   int32 // pages by encoding
 	indexed int32
 	canDict bool
@@ -69,36 +80,49 @@ type Leaf struct {
 
 // NewLeaf prepares a column. path is its path in the schema, dt the type of
 // the arrays that will come.
-func NewLeaf(c *schema.Column, path []string, dt arrow.DataType, cd format.CompressionCodec, stats bool, mem memory.Allocator) (*Leaf, error) {
-	l := &Leaf{col: c, path: path, codec: cd, typ: dt}
-	for _, b := range []*buffer{&l.vals, &l.valid, &l.chunk, &l.packed, &l.dict.data, &l.hashes} {
+func NewLeaf(c *schema.Column, path []string, dt arrow.DataType, opt Options, mem memory.Allocator) (*Leaf, error) {
+	opt.PageRows = min(opt.PageRows, max(opt.PageBytes/indexBytes, 1))
+	l := &Leaf{col: c, path: path, opt: opt, typ: dt}
+	for _, b := range l.buffers() {
 		b.mem = mem
 	}
 	if err := l.plan(dt); err != nil {
 		return nil, err
 	}
-	if stats {
-		o := columnOrder(c.Physical, c.Unsigned)
-		if l.bounds.order == orderNone {
-			l.bounds.order = o
-		}
-		if dt.ID() == arrow.NULL || dt.ID() == arrow.FLOAT16 {
-			l.bounds.order = orderNone
-		}
-	} else {
-		l.bounds.order = orderNone
-	}
+	l.bounds.order = l.order(dt)
+	l.total.order = l.bounds.order
 	l.reset()
 	return l, nil
+}
+
+// order is how the values of the leaf compare, orderNone if nothing is to be said of them.
+func (l *Leaf) order(dt arrow.DataType) order {
+	if d, ok := dt.(*arrow.DictionaryType); ok {
+		dt = d.ValueType
+	}
+	switch {
+	case !l.opt.Statistics || dt.ID() == arrow.NULL:
+		return orderNone
+	case dt.ID() == arrow.FLOAT16:
+		return orderHalf
+	case l.bounds.order != orderNone:
+		return l.bounds.order
+	}
+	return columnOrder(l.col.Physical, l.col.Unsigned, l.width)
+}
+
+func (l *Leaf) buffers() []*buffer {
+	return []*buffer{&l.vals, &l.valid, &l.chunk, &l.packed, &l.dict.data, &l.hashes, &l.pages.bounds}
 }
 
 // reset readies the leaf for a row group.
 func (l *Leaf) reset() {
 	l.startPage()
 	l.chunk.n, l.hashes.n = 0, 0
-	l.values, l.raw, l.allNull = 0, 0, 0
+	l.values, l.raw, l.allNull, l.rows = 0, 0, 0, 0
 	l.plain, l.indexed = 0, 0
-	l.bounds.reset()
+	l.total.reset()
+	l.pages.reset()
 	l.dict.reset()
 	l.useDict, l.tried, l.reviewed = l.canDict, 0, false
 }
@@ -108,24 +132,30 @@ func (l *Leaf) startPage() {
 	l.vals.extend(headroom)
 	l.bits, l.levels, l.nulls, l.valid.n, l.pageRaw = 0, 0, 0, 0, 0
 	l.idx, l.defs, l.reps = l.idx[:0], l.defs[:0], l.reps[:0]
+	l.bounds.reset()
 }
 
 // Held is the memory that the leaf holds.
 func (l *Leaf) Held() int64 {
-	return l.vals.held() + l.valid.held() + l.chunk.held() + l.packed.held() + l.dict.held() + l.hashes.held() +
-		int64(cap(l.idx))*4 + int64(cap(l.defs)+cap(l.reps))
+	n := l.dict.held() + l.pages.held() + int64(cap(l.idx))*4 + int64(cap(l.defs)+cap(l.reps))
+	for _, b := range l.buffers() {
+		n += b.held()
+	}
+	return n
 }
 
 // Release frees the memory of the leaf.
 func (l *Leaf) Release() {
 	l.dict.forget()
-	for _, b := range []*buffer{&l.vals, &l.valid, &l.chunk, &l.packed, &l.dict.data, &l.hashes} {
+	for _, b := range l.buffers() {
 		b.release()
 	}
 }
 
 // full reports whether the page has reached its size.
-func (l *Leaf) full() bool { return l.levels >= pageRows || l.vals.n-headroom >= pageBytes }
+func (l *Leaf) full() bool {
+	return l.levels >= l.opt.PageRows || l.vals.n-headroom >= l.opt.PageBytes
+}
 
 // markValid and markNull note validity of a flat column.
 func (l *Leaf) mark(n int, valid bool) {
@@ -158,6 +188,7 @@ func (l *Leaf) FlushPage() error {
 	}
 	h := meta.PageHeader{Type: format.DataPage, NumValues: int32(l.levels), Encoding: format.Plain}
 	if l.useDict {
+		l.boundIndexes()
 		l.encodeIndexes()
 		h.Encoding = format.RLEDictionary
 		l.indexed++
@@ -168,9 +199,11 @@ func (l *Leaf) FlushPage() error {
 	page := l.withLevels()
 	l.allNull += int64(l.nulls)
 	l.values += int64(l.levels)
+	at := l.chunk.n
 	if err := l.emit(&h, page, &l.chunk); err != nil {
 		return err
 	}
+	l.notePage(at)
 	l.startPage()
 	if l.useDict && l.dict.data.n > dictBytes {
 		l.useDict = false
@@ -235,10 +268,10 @@ func (l *Leaf) emit(h *meta.PageHeader, page []byte, dst *buffer) error {
 		return fmt.Errorf("page of %d bytes is over the limit of %d: split the value", len(page), codec.MaxPage)
 	}
 	body := page
-	if l.codec != format.Uncompressed {
+	if l.opt.Codec != format.Uncompressed {
 		l.packed.n = 0
-		room := l.packed.extend(codec.Bound(l.codec, len(page)))
-		out, err := codec.Append(l.codec, room[:0], page)
+		room := l.packed.extend(codec.Bound(l.opt.Codec, len(page)))
+		out, err := codec.Append(l.opt.Codec, room[:0], page)
 		if err != nil {
 			return err
 		}
@@ -253,51 +286,4 @@ func (l *Leaf) emit(h *meta.PageHeader, page []byte, dst *buffer) error {
 	dst.append(body)
 	l.raw += int64(len(l.header) + len(page))
 	return nil
-}
-
-// WriteChunk ends the row group of the column: it writes its chunk to w, which
-// is at offset in the file, and returns the chunk's metadata and Bloom filter,
-// which is nil unless WantBloom was called.
-func (l *Leaf) WriteChunk(w io.Writer, offset int64) (chunk meta.ColumnChunk, filter []byte, err error) {
-	if err := l.FlushPage(); err != nil {
-		return chunk, nil, err
-	}
-	if l.indexed > 0 {
-		l.hashValues(l.dict.data.bytes())
-	}
-	if filter, err = l.takeBloom(); err != nil {
-		return chunk, nil, err
-	}
-	md := meta.ColumnMetaData{
-		Type: l.col.Physical, PathInSchema: l.path, Codec: l.codec,
-		Encodings: []format.Encoding{format.Plain, format.RLE},
-		NumValues: l.values, DataPageOffset: offset,
-		Statistics: l.bounds.statistics(l.allNull),
-	}
-	if l.indexed > 0 {
-		l.vals.n = 0
-		h := meta.PageHeader{Type: format.DictionaryPage, NumValues: int32(l.dict.len()), Encoding: format.Plain}
-		if err := l.emit(&h, l.dict.data.bytes(), &l.vals); err != nil {
-			return chunk, nil, fmt.Errorf("dictionary: %w", err)
-		}
-		if _, err := w.Write(l.vals.bytes()); err != nil {
-			return chunk, nil, err
-		}
-		md.DictionaryPageOffset = thrift.New(offset)
-		md.DataPageOffset = offset + int64(l.vals.n)
-		md.TotalCompressedSize = int64(l.vals.n)
-		md.Encodings = append(md.Encodings, format.RLEDictionary)
-		md.EncodingStats = append(md.EncodingStats, format.PageEncodingStats{PageType: format.DictionaryPage, Encoding: format.Plain, Count: 1},
-			format.PageEncodingStats{PageType: format.DataPage, Encoding: format.RLEDictionary, Count: l.indexed})
-	}
-	if l.plain > 0 {
-		md.EncodingStats = append(md.EncodingStats, format.PageEncodingStats{PageType: format.DataPage, Encoding: format.Plain, Count: l.plain})
-	}
-	if _, err := w.Write(l.chunk.bytes()); err != nil {
-		return chunk, nil, err
-	}
-	md.TotalCompressedSize += int64(l.chunk.n)
-	md.TotalUncompressedSize = l.raw
-	l.reset()
-	return meta.ColumnChunk{MetaData: thrift.New(md)}, filter, nil
 }

@@ -5,15 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/parquet-go/parquet-go/encoding/thrift"
-	"github.com/parquet-go/parquet-go/format"
-
-	"github.com/sluice-data/sluice/connectors/parquet/internal/meta"
+	"github.com/apache/arrow-go/v18/arrow/float16"
 )
-
-// maxBound is the longest minimum or maximum kept of byte strings; longer ones
-// are cut, the maximum upwards.
-const maxBound = 64
 
 // order is how values of a column compare, which decides their statistics.
 type order uint8
@@ -26,12 +19,13 @@ const (
 	orderUint64
 	orderFloat
 	orderDouble
+	orderHalf   // numbers of two bytes
 	orderBytes  // lexicographic, unsigned
 	orderSigned // big-endian two's complement of one width
 	orderBool
 )
 
-// bounds are the smallest and largest value of a column chunk. Integers are
+// bounds are the smallest and largest value of a page or a column chunk. Integers are
 // kept as they are, mapped so that signed comparison is right; byte strings as
 // copies.
 type bounds struct {
@@ -77,6 +71,8 @@ func (s *bounds) fixed(b []byte, width int) {
 		if lo, hi, ok := minMaxFloat(view[float64](b)); ok {
 			s.floats(lo, hi)
 		}
+	case orderHalf:
+		s.halves(b)
 	case orderBytes, orderSigned:
 		for ; len(b) >= width; b = b[width:] {
 			s.bytes(b[:width])
@@ -104,6 +100,14 @@ func minMaxFloat[T float32 | float64](v []T) (lo, hi T, ok bool) {
 		}
 	}
 	return lo, hi, lo <= hi
+}
+
+func (s *bounds) halves(b []byte) {
+	for ; len(b) >= 2; b = b[2:] {
+		if v := float16.FromLEBytes(b[:2]); !v.IsNaN() {
+			s.floats(float64(v.Float32()), float64(v.Float32()))
+		}
+	}
 }
 
 func (s *bounds) ints(lo, hi int64) {
@@ -152,7 +156,15 @@ func (s *bounds) bytes(v []byte) {
 }
 
 func (s *bounds) less(a, b []byte) bool {
-	if s.order == orderSigned && len(a) > 0 && len(b) > 0 && (a[0]^b[0])&0x80 != 0 {
+	if s.order == orderSigned {
+		return lessSigned(a, b)
+	}
+	return bytes.Compare(a, b) < 0
+}
+
+// lessSigned compares big-endian numbers of one width.
+func lessSigned(a, b []byte) bool {
+	if len(a) > 0 && len(b) > 0 && (a[0]^b[0])&0x80 != 0 {
 		return a[0]&0x80 != 0
 	}
 	return bytes.Compare(a, b) < 0
@@ -168,90 +180,18 @@ func (s *bounds) bools(sawFalse, sawTrue bool) {
 	}
 }
 
-// statistics writes the bounds down. Zeros of floats carry the sign that makes
-// the range include both zeros, as the format asks.
-func (s *bounds) statistics(nulls int64) thrift.Null[meta.Statistics] {
-	st := meta.Statistics{NullCount: thrift.New(nulls)}
-	if !s.any {
-		return thrift.New(st)
+// merge widens the bounds by others of the same order.
+func (s *bounds) merge(o *bounds) {
+	if !o.any {
+		return
 	}
-	set := func(lo, hi []byte, loExact, hiExact bool) {
-		st.MinValue, st.MaxValue = thrift.New(lo), thrift.New(hi)
-		st.IsMinValueExact, st.IsMaxValueExact = thrift.New(loExact), thrift.New(hiExact)
-	}
-	le := binary.LittleEndian
 	switch s.order {
-	case orderInt32, orderUint32:
-		set(le.AppendUint32(nil, uint32(s.min)), le.AppendUint32(nil, uint32(s.max)), true, true)
-	case orderInt64:
-		set(le.AppendUint64(nil, uint64(s.min)), le.AppendUint64(nil, uint64(s.max)), true, true)
-	case orderUint64:
-		set(le.AppendUint64(nil, uint64(s.min)^1<<63), le.AppendUint64(nil, uint64(s.max)^1<<63), true, true)
-	case orderBool:
-		set([]byte{byte(s.min)}, []byte{byte(s.max)}, true, true)
-	case orderFloat:
-		lo, hi := signedZeros(s.fmin, s.fmax)
-		set(le.AppendUint32(nil, math.Float32bits(float32(lo))), le.AppendUint32(nil, math.Float32bits(float32(hi))), true, true)
-	case orderDouble:
-		lo, hi := signedZeros(s.fmin, s.fmax)
-		set(le.AppendUint64(nil, math.Float64bits(lo)), le.AppendUint64(nil, math.Float64bits(hi)), true, true)
-	case orderSigned:
-		set(bytes.Clone(s.bmin), bytes.Clone(s.bmax), true, true)
-	case orderBytes:
-		lo := s.bmin[:min(len(s.bmin), maxBound)]
-		hi, ok := cutUp(s.bmax)
-		if ok {
-			set(bytes.Clone(lo), hi, len(lo) == len(s.bmin), len(s.bmax) <= maxBound)
-		}
+	case orderFloat, orderDouble, orderHalf:
+		s.floats(o.fmin, o.fmax)
+	case orderBytes, orderSigned:
+		s.bytes(o.bmin)
+		s.bytes(o.bmax)
+	default:
+		s.ints(o.min, o.max)
 	}
-	return thrift.New(st)
-}
-
-func signedZeros(lo, hi float64) (float64, float64) {
-	if lo == 0 {
-		lo = math.Copysign(0, -1)
-	}
-	if hi == 0 {
-		hi = 0
-	}
-	return lo, hi
-}
-
-// cutUp shortens a maximum to the next larger string of at most maxBound
-// bytes; ok is false when there is none.
-func cutUp(v []byte) (out []byte, ok bool) {
-	if len(v) <= maxBound {
-		return bytes.Clone(v), true
-	}
-	out = bytes.Clone(v[:maxBound])
-	for i := len(out) - 1; i >= 0; i-- {
-		if out[i] != 0xFF {
-			out[i]++
-			return out[:i+1], true
-		}
-	}
-	return nil, false
-}
-
-// columnOrder gives the order of a leaf's statistics.
-func columnOrder(phys format.Type, unsigned bool) order {
-	switch {
-	case phys == format.Int32 && unsigned:
-		return orderUint32
-	case phys == format.Int32:
-		return orderInt32
-	case phys == format.Int64 && unsigned:
-		return orderUint64
-	case phys == format.Int64:
-		return orderInt64
-	case phys == format.Float:
-		return orderFloat
-	case phys == format.Double:
-		return orderDouble
-	case phys == format.Boolean:
-		return orderBool
-	case phys == format.ByteArray, phys == format.FixedLenByteArray:
-		return orderBytes
-	}
-	return orderNone
 }

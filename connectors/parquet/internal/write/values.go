@@ -266,11 +266,7 @@ func (l *Leaf) putPlain(v []byte) {
 }
 
 func (l *Leaf) putIndex(v []byte) {
-	i, fresh := l.dict.index(v)
-	if fresh && l.bounds.order == orderBytes {
-		l.bounds.bytes(v)
-	}
-	l.idx = append(l.idx, i)
+	l.idx = append(l.idx, l.dict.index(v))
 	l.tried++
 	l.pageRaw += 4 + len(v)
 }

@@ -26,7 +26,7 @@ need-test: need-go
 build: need-go ## build bin/sluice
 	CGO_ENABLED=$(if $(ONNX),1,0) $(GO) build -tags '$(ONNX)' -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
 
-deps: ## install optional native parts (libturbojpeg) where the system's package manager can; never asks, never fails
+deps: ## install optional native parts (libturbojpeg, libheif) where the system's package manager can; never asks, never fails
 	@sh hack/deps.sh
 
 demo: need-go build ## curate the sample photos and show the result
@@ -74,6 +74,9 @@ bench-overhead: need-go ## what keeping runs resumable costs on B1 and B3 (DATA=
 bench-watching: need-go ## what looking at a run costs (display, metrics, accounting) on B1 and B3, by CPU samples (DATA=folder of benchmarks/peers/gen.py)
 	python3 benchmarks/watching.py $(DATA) $(or $(WORK),/tmp/sluice-watching)
 
+test-images: need-test ## decode a corpus of odd pictures (govips' test files, fetched as a Go module) and compare every frame with Pillow (installed into .cache/images)
+	@sh hack/images/test.sh
+
 test-browser: need-go ## open the page of --report in a real headless browser (finds or installs one)
 	SLUICE_BROWSER=$$(sh hack/browser.sh) $(GO) test -count=1 -tags browser -run TestReportInABrowser ./cmd/sluice
 
@@ -117,4 +120,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test gateway bench-overhead bench-watching build deps demo models test race debug-test test-mutations test-chaos test-objects test-sql test-browser test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test gateway bench-overhead bench-watching build deps demo models test race debug-test test-mutations test-chaos test-objects test-sql test-browser test-images test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean

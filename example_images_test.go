@@ -22,6 +22,15 @@ func ExampleDataset_Decode() {
 	// {"path":"testdata/photos/sub/cat-small.jpg","width":300,"height":200,"format":"jpeg"}
 }
 
+func ExampleDataset_Frames() {
+	s := session()
+	defer s.Close()
+	show(s.Read("testdata/photos/sub/animated.gif").Frames("max=2").Drop("path"))
+	// Output:
+	// {"image":{"width":200,"height":133,"channels":3},"frame":0,"frames":3,"time_ms":0,"delay_ms":100,"width":200,"height":133,"format":"gif"}
+	// {"image":{"width":200,"height":133,"channels":3},"frame":1,"frames":3,"time_ms":100,"delay_ms":100,"width":200,"height":133,"format":"gif"}
+}
+
 func ExampleDataset_Resize() {
 	s := session()
 	defer s.Close()

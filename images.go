@@ -5,6 +5,9 @@ import "strconv"
 // Decode decodes pictures into pixels and adds the width, height and format of the file.
 func (d Dataset) Decode(options ...string) Dataset { return d.Step("decode", join(options)) }
 
+// Frames makes a row of each frame of animated pictures, decoded: Frames("every=5", "max=16"). A still picture gives one.
+func (d Dataset) Frames(options ...string) Dataset { return d.Step("frames", join(options)) }
+
 // Resize resizes pictures to exactly width x height; Resize(224, 224, "fit=fill") covers the size and crops, "fit=fit" fits inside.
 func (d Dataset) Resize(width, height int, options ...string) Dataset {
 	return d.Step("resize", join(options, size(width, height)))

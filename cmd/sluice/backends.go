@@ -9,6 +9,7 @@ import (
 func backends() []cli.Backend {
 	return []cli.Backend{
 		{Name: "jpeg", Uses: media.JPEGBackend()},
+		{Name: "heic, avif", Uses: media.HEIFBackend() + "; AVIF without it: gen2brain/avif (WebAssembly)"},
 		{Name: "webp", Uses: "gen2brain/webp (system library if found, else WebAssembly)"},
 		{Name: "png, gif, bmp, tiff", Uses: "image/* of the Go standard library and golang.org/x/image"},
 	}

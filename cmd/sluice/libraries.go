@@ -20,13 +20,25 @@ const askWithin = 10 * time.Second
 func libraries(ctx context.Context) []cli.Library {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	return []cli.Library{turbo(), python(ctx), runtimeLibrary(), program(ctx, "ffmpeg", "video and most audio", "-version", install("ffmpeg", "ffmpeg"))}
+	return []cli.Library{turbo(), libheif(), python(ctx), runtimeLibrary(), program(ctx, "ffmpeg", "video and most audio", "-version", install("ffmpeg", "ffmpeg"))}
 }
 
 func turbo() cli.Library {
 	l := cli.Library{Name: "libturbojpeg", Uses: "JPEG three times as fast", Install: install("libturbojpeg0", "jpeg-turbo")}
 	if b := media.JPEGBackend(); strings.Contains(b, "turbo") {
 		l.Found = b
+	}
+	return l
+}
+
+// libheif is found, but of no use, where its decoders are packages of their own.
+func libheif() cli.Library {
+	l := cli.Library{Name: "libheif", Uses: "HEIC, and AVIF faster", Install: install("libheif1", "libheif")}
+	switch b := media.HEIFBackend(); {
+	case strings.Contains(b, "HEVC"):
+		l.Found = b
+	case strings.HasPrefix(b, "libheif 1"):
+		l.Cause = b + " has no decoder of HEIC; to install: " + install("libheif-plugin-libde265 libheif-plugin-dav1d", "libheif")
 	}
 	return l
 }

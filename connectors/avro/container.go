@@ -220,10 +220,15 @@ func (u *unpacker) unpack(p []byte) ([]byte, error) {
 func (u *unpacker) drain(z io.ReadCloser) ([]byte, error) {
 	var b bytes.Buffer
 	_, err := io.Copy(&b, io.LimitReader(z, u.limit+1))
-	if err == nil && int64(b.Len()) > u.limit {
+	closed := z.Close()
+	switch {
+	case err != nil: // some say it again when they are closed
+	case int64(b.Len()) > u.limit:
 		err = u.tooLarge()
+	default:
+		err = closed
 	}
-	return b.Bytes(), errors.Join(err, z.Close())
+	return b.Bytes(), err
 }
 
 func (u *unpacker) tooLarge() error {

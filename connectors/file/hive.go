@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -29,19 +28,12 @@ const (
 // hiveSource adds the columns that the folders of the files hold behind those of another source, and passes over files whose values
 // cannot satisfy the predicate.
 type hiveSource struct {
-	dataset.Source             // with what was pushed into it, but the projection
-	set            *Set        // the files
-	types          []hiveField // given by the option; nil: whatever the folders say
-	columns        []string    // wanted; nil: all
-	predicate      *expr.Expr  // nil: none
-	pin            *hivePin    // shared by all forms of the source
-}
-
-// hivePin holds what the first successful look at the folders gave.
-type hivePin struct {
-	sync.Mutex
-	done   bool
-	fields []hiveField
+	dataset.Source                   // with what was pushed into it, but the projection
+	set            *Set              // the files
+	types          []hiveField       // given by the option; nil: whatever the folders say
+	columns        []string          // wanted; nil: all
+	predicate      *expr.Expr        // nil: none
+	pin            *Pin[[]hiveField] // shared by all forms of the source
 }
 
 var (
@@ -58,7 +50,7 @@ type growingHive struct{ *hiveSource }
 
 // Partitioned returns src, a source of the files of set, with the columns that their folders named key=value hold. option is that of Hive.
 func Partitioned(src dataset.Source, set *Set, option string) (dataset.Source, error) {
-	s := &hiveSource{Source: src, set: set, pin: &hivePin{}}
+	s := &hiveSource{Source: src, set: set, pin: &Pin[[]hiveField]{}}
 	switch option {
 	case hiveOff:
 		return src, nil
@@ -133,16 +125,7 @@ func (s *growingHive) Mark(ctx context.Context, f dataset.FileRef, n int64) (mar
 
 // fields are the columns of the folders, looked up the first time.
 func (s *hiveSource) fields(ctx context.Context) ([]hiveField, error) {
-	s.pin.Lock()
-	defer s.pin.Unlock()
-	if !s.pin.done {
-		fields, err := hiveFields(ctx, s.set, s.types)
-		if err != nil {
-			return nil, err
-		}
-		s.pin.fields, s.pin.done = fields, true
-	}
-	return s.pin.fields, nil
+	return s.pin.Get(func() ([]hiveField, error) { return hiveFields(ctx, s.set, s.types) })
 }
 
 // parts are the source of the files without the columns of their folders, and those of the latter that are wanted.

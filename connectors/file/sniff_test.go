@@ -16,7 +16,7 @@ import (
 func TestSniff(t *testing.T) {
 	for head, want := range map[string]string{
 		"PAR1....": "parquet", "ARROW1\x00\x00": "arrow", "\xff\xd8\xff\xe0": "jpeg", "\x89PNG\r\n\x1a\n": "png", "GIF89a": "gif",
-		"II*\x00": "tiff", "RIFF....WEBPVP8 ": "webp", "RIFF....WAVEfmt ": "wav", "....xxxxWEBP": "jsonl", "\x1f\x8b\x08": "gzip",
+		"II*\x00": "tiff", "RIFF....WEBPVP8 ": "webp", "\x00\x00\x00\x1cftypavif": "avif", "\x00\x00\x00\x18ftypheic": "heic", "\x00\x00\x00\x18ftypmif1": "heif", "\x00\x00\x00\x18ftypisom": "jsonl", "RIFF....WAVEfmt ": "wav", "....xxxxWEBP": "jsonl", "\x1f\x8b\x08": "gzip",
 		"\x28\xb5\x2f\xfd": "zstd", `{"a": 1}`: "jsonl", "": "jsonl", "%PDF-1.7": "pdf", "a,b\n1,2": "jsonl",
 	} {
 		if got := Sniff([]byte(head)); got != want {

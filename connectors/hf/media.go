@@ -29,7 +29,7 @@ var kinds = []struct {
 	column     string
 	extensions []string
 }{
-	{"image", []string{"jpg", "jpeg", "jpe", "jfif", "png", "gif", "bmp", "tif", "tiff", "webp", "avif", "heic"}},
+	{"image", []string{"jpg", "jpeg", "jpe", "jfif", "png", "gif", "bmp", "tif", "tiff", "webp", "avif", "heic", "heif"}},
 	{"audio", []string{"wav", "mp3", "flac", "ogg", "opus", "m4a", "aac"}},
 	{"video", []string{"mp4", "mkv", "webm", "mov", "avi"}},
 }

@@ -11,7 +11,7 @@ import (
 const Column = "image"
 
 // Extensions are the extensions of picture files.
-var Extensions = []string{"jpg", "jpeg", "jpe", "jfif", "png", "gif", "bmp", "tif", "tiff", "webp"}
+var Extensions = []string{"jpg", "jpeg", "jpe", "jfif", "png", "gif", "bmp", "tif", "tiff", "webp", "avif", "heic", "heif"}
 
 var config = binary.Config{Name: "images", Version: 1, Column: Column, Type: block.Image}
 
@@ -25,7 +25,7 @@ func Register(reg *dataset.Registry) error {
 	return reg.AddSources(binary.Def(NewSource, dataset.SourceDef{
 		Name:       config.Name,
 		Doc:        "picture files, one row each, not decoded",
-		Help:       "Gives the columns path and image, the bytes of the file. Follow it with decode. Pictures are JPEG, PNG, GIF, BMP, TIFF and WebP.",
+		Help:       "Gives the columns path and image, the bytes of the file. Follow it with decode. Pictures are JPEG, PNG, GIF, BMP, TIFF, WebP, AVIF and HEIC.",
 		Extensions: Extensions,
 	}))
 }

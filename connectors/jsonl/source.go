@@ -3,8 +3,6 @@ package jsonl
 import (
 	"context"
 	"iter"
-	"slices"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -19,7 +17,7 @@ type Source struct {
 	columns []string // nil: all
 	limit   int64    // rows wanted of a split; 0: all
 	planner file.Planner
-	pin     *schemaPin
+	pin     *file.Pin[*pinned]
 }
 
 var (
@@ -28,18 +26,12 @@ var (
 	_ dataset.LimitHint   = (*Source)(nil)
 )
 
-// schemaPin holds the schema that the first successful look at the data gave; projections of a source share it.
-type schemaPin struct {
-	sync.Mutex
-	p *pinned
-}
-
 // NewSource makes a source of the files in set. Nothing is read before the schema is asked for.
 func NewSource(set *file.Set, opt Options) (*Source, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	return &Source{set: set, opt: opt.withDefaults(), pin: &schemaPin{}}, nil
+	return &Source{set: set, opt: opt.withDefaults(), pin: &file.Pin[*pinned]{}}, nil
 }
 
 // Name implements dataset.Source.
@@ -58,16 +50,7 @@ func (s *Source) Params() any {
 
 // pinned returns the pinned schema, looking at the data the first time.
 func (s *Source) pinned(ctx context.Context) (*pinned, error) {
-	s.pin.Lock()
-	defer s.pin.Unlock()
-	if s.pin.p == nil {
-		p, err := pin(ctx, s.set, s.opt)
-		if err != nil {
-			return nil, err
-		}
-		s.pin.p = p
-	}
-	return s.pin.p, nil
+	return s.pin.Get(func() (*pinned, error) { return pin(ctx, s.set, s.opt) })
 }
 
 // Schema implements dataset.Source.
@@ -80,18 +63,7 @@ func (s *Source) Schema(ctx context.Context) (*arrow.Schema, error) {
 }
 
 // projected is the schema of the blocks.
-func (s *Source) projected(p *pinned) *arrow.Schema {
-	if s.columns == nil {
-		return p.schema
-	}
-	var fields []arrow.Field
-	for _, f := range p.schema.Fields() {
-		if slices.Contains(s.columns, f.Name) {
-			fields = append(fields, f)
-		}
-	}
-	return arrow.NewSchema(fields, nil)
-}
+func (s *Source) projected(p *pinned) *arrow.Schema { return file.Projected(p.schema, s.columns) }
 
 // Project implements dataset.Projectable.
 func (s *Source) Project(columns []string) (dataset.Source, error) {

@@ -1,6 +1,7 @@
 package numpy
 
 import (
+	"archive/zip"
 	"errors"
 	"fmt"
 	"io"
@@ -103,7 +104,15 @@ func (a *ndarray) forward(p []byte, from, n int64) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return fmt.Errorf("the file is cut off: shape %v is not all there", a.head.shape)
 	}
-	a.next = from + n
+	if a.next = from + n; err == nil && a.next == a.head.rows() { // a member's checksum is compared at its end
+		var one [1]byte
+		if _, err = io.ReadFull(a.in, one[:]); err == io.EOF {
+			err = nil
+		}
+	}
+	if errors.Is(err, zip.ErrChecksum) {
+		return fmt.Errorf("array %q: the checksum of its member does not match: the file is damaged; save it again", a.name)
+	}
 	return err
 }
 

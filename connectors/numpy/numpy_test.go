@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -265,4 +266,26 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("the error names no file: %v", err)
 		}
 	})
+}
+
+// TestChecksum: a member that decompresses to other bytes than were saved is an error, however many of its rows are read at once.
+func TestChecksum(t *testing.T) {
+	noise := make([]byte, 4000)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range noise {
+		noise[i] = byte(r.Uint32())
+	}
+	head := []byte(npy("<i4", false, 1000))
+	data := npz(t, zip.Deflate, map[string][]byte{"x": append(head[:len(head)-4000], noise...)})
+	p := t.TempDir() + "/in.npz"
+	put(t, p, data)
+	if err := connectortest.Drain(t, open(t, file.Local{}, p, Options{}, 0), 2000); err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 0x10 // noise is stored as it is
+	put(t, p, data)
+	err := connectortest.Drain(t, open(t, file.Local{}, p, Options{}, 0), 2000)
+	if err == nil || !strings.Contains(err.Error(), `array "x": the checksum`) || !strings.Contains(err.Error(), "in.npz") {
+		t.Errorf("got %v", err)
+	}
 }

@@ -137,7 +137,7 @@ const maxArrays = 4096
 func (f *reading) members(o *opened, r io.ReaderAt, size int64) error {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
-		return fmt.Errorf("open the .npz as a zip: %w", err)
+		return fmt.Errorf("open the .npz as a zip: it is cut off or damaged (%w); save it again", err)
 	}
 	names := []string{}
 	for _, m := range z.File {

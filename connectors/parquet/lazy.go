@@ -24,6 +24,9 @@ const (
 	// askedRows and tooMany end the asking: where that part (in percent) of so many rows is kept, decoding is cheaper than asking.
 	askedRows = 64 << 10
 	tooMany   = 50
+	// mostRows is the part (in percent) of a batch from which on its rows are given out without a gap: copying them costs more than the
+	// others' decoding.
+	mostRows = 75
 )
 
 // lazyGroup reads some rows of one row group under a filter.
@@ -148,7 +151,7 @@ func (l *lazyGroup) advance() error {
 			l.kept += rec.NumRows()
 		} else {
 			l.kept += int64(len(rows))
-			wanted = stretches(rows, l.gap)
+			wanted = whole(stretches(rows, l.gap), rec.NumRows())
 		}
 	}
 	if len(wanted) == 0 {
@@ -181,6 +184,21 @@ func stretches(rows []uint32, gap int) (out []rowRange) {
 	return out
 }
 
+// whole makes ranges that are most of n rows one.
+func whole(ranges []rowRange, n int64) []rowRange {
+	if covered := rangeRows(ranges); len(ranges) > 1 && covered*100 >= n*mostRows {
+		return []rowRange{{ranges[0].from, ranges[len(ranges)-1].to}}
+	}
+	return ranges
+}
+
+func rangeRows(ranges []rowRange) (n int64) {
+	for _, r := range ranges {
+		n += r.to - r.from
+	}
+	return n
+}
+
 // within translates ascending ranges of a batch to those of the group, where the batch has the rows at.
 func within(at, ranges []rowRange) (out []rowRange) {
 	base := int64(0) // row of the batch that at[0] begins with
@@ -207,7 +225,7 @@ func pick(r *Reader, rec arrow.RecordBatch, ranges []rowRange) (arrow.RecordBatc
 		return rec.NewSlice(ranges[0].from, ranges[0].to), nil
 	}
 	defer rec.Release()
-	var rows []uint32
+	rows := make([]uint32, 0, rangeRows(ranges))
 	for _, x := range ranges {
 		for i := x.from; i < x.to; i++ {
 			rows = append(rows, uint32(i))

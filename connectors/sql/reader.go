@@ -110,6 +110,9 @@ func (r *reader) failed(ctx context.Context, err error) error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
+	if _, ok := errors.AsType[*dataset.RowError](err); ok { // it says where the row is
+		return err
+	}
 	if r.src.session.mark(r.view, err) {
 		r.rt.Warn("the snapshot of the database was lost", r.src.shown)
 		if _, ok := errors.AsType[*dataset.TransientError](err); !ok {
@@ -245,7 +248,7 @@ func (p *piece) add(at uint64) error {
 			if bad = r.rows.append(i, c); bad == nil {
 				continue
 			}
-			bad = fmt.Errorf("read %s, row %d, column %q: %w", r.src.shown, at, r.cols[i].name, bad)
+			bad = fmt.Errorf("row %d, column %q: %w", at, r.cols[i].name, bad)
 		}
 		if c.Len() == len(p.at) {
 			c.AppendNull()

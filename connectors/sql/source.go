@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -26,7 +25,7 @@ type Source struct {
 	where   *expr.Expr
 	limit   int64
 	target  int64
-	pin     *pin
+	pin     *file.Pin[*relation]
 	session *session
 }
 
@@ -38,18 +37,12 @@ var (
 	_ dataset.Holder      = (*Source)(nil)
 )
 
-// pin keeps what the first look at the database found.
-type pin struct {
-	sync.Mutex
-	rel *relation
-}
-
 func newSource(name, place string, db database, what selection, split int64) *Source {
 	if split == 0 {
 		split = file.DefaultSplitBytes
 	}
 	what.query = strings.TrimRight(strings.TrimSpace(what.query), "; \t\r\n")
-	return &Source{name: name, shown: what.shownAs(place), what: what, db: db, target: split, pin: &pin{}, session: &session{db: db}}
+	return &Source{name: name, shown: what.shownAs(place), what: what, db: db, target: split, pin: &file.Pin[*relation]{}, session: &session{db: db}}
 }
 
 // Name implements dataset.Source.
@@ -71,24 +64,20 @@ func (s *Source) Params() any {
 
 // relation looks at the database once.
 func (s *Source) relation(ctx context.Context) (*relation, error) {
-	s.pin.Lock()
-	defer s.pin.Unlock()
-	if s.pin.rel != nil {
-		return s.pin.rel, nil
-	}
-	rel, err := s.db.describe(ctx, s.what)
-	if err != nil {
-		return nil, s.named(err)
-	}
-	seen := map[string]bool{}
-	for _, c := range rel.cols {
-		if seen[c.name] {
-			return nil, dataset.Usagef("read %s: two columns are named %q; give one another name in the query (… AS name)", s.shown, c.name)
+	return s.pin.Get(func() (*relation, error) {
+		rel, err := s.db.describe(ctx, s.what)
+		if err != nil {
+			return nil, s.named(err)
 		}
-		seen[c.name] = true
-	}
-	s.pin.rel = rel
-	return rel, nil
+		seen := map[string]bool{}
+		for _, c := range rel.cols {
+			if seen[c.name] {
+				return nil, dataset.Usagef("read %s: two columns are named %q; give one another name in the query (… AS name)", s.shown, c.name)
+			}
+			seen[c.name] = true
+		}
+		return rel, nil
+	})
 }
 
 // named makes an error name what is read.

@@ -3,7 +3,6 @@ package text
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -63,18 +62,7 @@ func (s *Source) Params() any {
 // Schema implements dataset.Source.
 func (s *Source) Schema(context.Context) (*arrow.Schema, error) { return s.schema(), nil }
 
-func (s *Source) schema() *arrow.Schema {
-	if s.columns == nil {
-		return schema
-	}
-	var fields []arrow.Field
-	for _, f := range schema.Fields() {
-		if slices.Contains(s.columns, f.Name) {
-			fields = append(fields, f)
-		}
-	}
-	return arrow.NewSchema(fields, nil)
-}
+func (s *Source) schema() *arrow.Schema { return file.Projected(schema, s.columns) }
 
 // Project implements dataset.Projectable.
 func (s *Source) Project(columns []string) (dataset.Source, error) {

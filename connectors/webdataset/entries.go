@@ -2,6 +2,7 @@ package webdataset
 
 import (
 	"archive/tar"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -34,7 +35,7 @@ func (e *entries) next() (member, error) {
 		return member{}, io.EOF
 	}
 	if err != nil {
-		return member{}, fmt.Errorf("tar entry %d: %w", e.n, err)
+		return member{}, fmt.Errorf("tar entry %d: %s: %w", e.n, e.fault(err), err)
 	}
 	m := member{at: e.n, name: h.Name, size: h.Size}
 	e.n++
@@ -44,6 +45,19 @@ func (e *entries) next() (member, error) {
 		m.bad = &sampleError{"name leaves the archive", fmt.Errorf("member %q: the name is absolute or leaves the archive; rename it when writing the shard", h.Name)}
 	}
 	return m, nil
+}
+
+// fault says what an error of the archive means.
+func (e *entries) fault(err error) string {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) && e.n > 0:
+		return "the archive is cut off; write or copy it again"
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, tar.ErrHeader) && e.n == 0:
+		return "this is no tar archive"
+	case errors.Is(err, tar.ErrHeader):
+		return "its header is damaged, so that what follows cannot be found"
+	}
+	return "it cannot be read"
 }
 
 // split divides a name at the first dot of its last part, as WebDataset does; extensions are lower case.

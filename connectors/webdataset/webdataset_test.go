@@ -175,9 +175,9 @@ func TestBroken(t *testing.T) {
 		want string
 	}{
 		"cut in a member": {good[:len(good)-2600], "tar entry"},
-		"cut in a header": {good[:512*5+100], "tar entry"},
-		"no header":       {bad, "tar entry"},
-		"text":            {[]byte(strings.Repeat("hello, ", 200)), "tar entry 0"},
+		"cut in a header": {good[:512*5+100], "the archive is cut off"},
+		"no header":       {bad, "header is damaged"},
+		"text":            {[]byte(strings.Repeat("hello, ", 200)), "tar entry 0: this is no tar archive"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := t.TempDir() + "/in.tar"

@@ -186,6 +186,7 @@ var magics = []struct {
 }{
 	{0, "PAR1", "parquet"}, {0, "ARROW1", "arrow"}, {0, "\xff\xd8\xff", "jpg"}, {0, "\x89PNG\r\n\x1a\n", "png"}, {0, "GIF8", "gif"},
 	{8, "WEBP", "webp"}, {0, "II*\x00", "tiff"}, {0, "MM\x00*", "tiff"}, {0, "BM", "bmp"}, {0, "Obj\x01", "avro"},
+	{4, "ftypavif", "avif"}, {4, "ftypavis", "avif"}, {4, "ftypheic", "heic"}, {4, "ftypheix", "heic"}, {4, "ftypmif1", "heif"}, {4, "ftypmsf1", "heif"},
 }
 
 // SniffBytes is how many first bytes of standard input Sniff wants.

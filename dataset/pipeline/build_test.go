@@ -202,7 +202,7 @@ func TestStdinIsSniffed(t *testing.T) {
 		{`{"a":1}`, "jsonl", ""},
 		{"PAR1....", "parquet", ""},
 		{"\xff\xd8\xff\xe0", "images", ""},
-		{"RIFF....WEBP", "images", ""},
+		{"RIFF....WEBP", "images", ""}, {"\x00\x00\x00\x1cftypavif", "images", ""},
 		{"\x1f\x8b\x08", "", "compressed with gzip"},
 		{"GIF89a", "", "standard input looks like .gif, which nothing reads"},
 	}

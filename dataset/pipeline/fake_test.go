@@ -149,7 +149,7 @@ func fakeRegistry() *dataset.Registry {
 		dataset.Def{Name: "decode", New: func(any) (dataset.Spec, error) { return &fakeSpec{name: "decode"}, nil }},
 	))
 	must(reg.AddSources(source("csv", schema, "csv", "tsv"), source("jsonl", schema, "jsonl", "ndjson"), source("parquet", bad, "parquet"),
-		source("images", schema, "jpg", "jpeg", "png", "webp"), source("binary", schema), source("other", schema, "ndjson")))
+		source("images", schema, "jpg", "jpeg", "png", "webp", "avif"), source("binary", schema), source("other", schema, "ndjson")))
 	must(reg.AddSinks(sink("csv", "csv"), sink("jsonl", "jsonl"), sink("parquet", "parquet")))
 	return reg
 }

@@ -61,7 +61,7 @@ func (c *cropBoxes) Isolated(timeout time.Duration) dataset.Spec {
 }
 
 func (*cropBoxes) Name() string                 { return "crop-boxes" }
-func (*cropBoxes) Version() int                 { return 1 }
+func (*cropBoxes) Version() int                 { return 2 }
 func (c *cropBoxes) Params() any                { return c.CropBoxesParams }
 func (*cropBoxes) Needs() dataset.Resources     { return dataset.Resources{} }
 func (*cropBoxes) Instances() dataset.Instances { return dataset.Any }

@@ -42,7 +42,8 @@ func init() {
 		Name: "decode",
 		Doc:  "decode encoded images into pixels",
 		Help: "Turns the image column into pixels and adds width, height and format of the file. The format is found from the content, " +
-			"never from a file name: JPEG, PNG, GIF, BMP, TIFF, WebP; of animations the first frame. Pictures are upright (EXIF orientation is applied). " +
+			"never from a file name: JPEG, PNG, GIF, BMP, TIFF, WebP, AVIF, HEIC; of animations the first frame (frames gives all). Pictures are upright: EXIF orientation is applied, or, " +
+			"in AVIF and HEIC, the turns and mirrors of the file. HEIC needs libheif on the machine; AVIF is some eight times slower without it. " +
 			"The result is 8-bit RGB: grey and palettes are expanded, CMYK is converted, alpha is laid on white, 16 bits are scaled; mode= says otherwise. " +
 			"A damaged file is a row error.",
 		Example: "decode max_pixels=50000000",
@@ -65,7 +66,7 @@ func Decode(p DecodeParams) (dataset.Spec, error) {
 	if limits.MaxBytes == 0 {
 		limits.MaxBytes = imaging.DefaultLimits.MaxBytes
 	}
-	s := step{name: "decode", version: 1, params: p, decode: &decodeStep{mode, limits}, gives: block.Pixels}
+	s := step{name: "decode", version: 2, params: p, decode: &decodeStep{mode, limits}, gives: block.Pixels}
 	s.in, s.out = columns(p.In, p.Out)
 	s.adds = append(adding(arrow.PrimitiveTypes.Int32, widthColumn, heightColumn), adding(arrow.BinaryTypes.String, formatColumn)...)
 	return single(s), nil

@@ -11,8 +11,9 @@
 // memory is reserved from the budget, from the header, before a picture is decoded, and blocks of results are cut by
 // bytes, because pixels are many times larger than files.
 //
-// What this package will not do: read files (connectors deliver bytes), follow animation beyond the first
-// frame, convert between colour profiles (they travel with the pixels), or start goroutines.
+// frames and crop-boxes make several rows of one, and are operators by themselves: of an animation all other steps see the first frame.
+//
+// What this package will not do: read files (connectors deliver bytes), convert between colour profiles (they travel with the pixels), or start goroutines.
 //
 // Read step.go first, then decode.go for the shape of an operator file, then runner.go.
 package media

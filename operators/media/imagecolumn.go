@@ -64,6 +64,14 @@ func (g *growing) more(n int) []byte {
 	return g.buf.Bytes()[g.n-n : g.n]
 }
 
+// shrink forgets what is beyond the first n bytes.
+func (g *growing) shrink(n int) {
+	if n < g.n {
+		g.n = n
+		g.buf.ResizeNoShrink(n)
+	}
+}
+
 // take hands the buffer over.
 func (g *growing) take() *memory.Buffer {
 	if g.buf == nil {
@@ -114,6 +122,22 @@ func setValid(g *growing, row int, valid bool) {
 		g.more(1)[0] = 0
 	}
 	bitutil.SetBitTo(g.buf.Bytes(), row, valid)
+}
+
+// truncate takes back the values from n on.
+func (b *blobs) truncate(n int) {
+	if n >= b.rows {
+		return
+	}
+	for row := n; row < b.rows; row++ {
+		if !bitutil.BitIsSet(b.valid.buf.Bytes(), row) {
+			b.nulls--
+		}
+	}
+	b.data.shrink(int(arrow.Int32Traits.CastFromBytes(b.offsets.buf.Bytes())[n]))
+	b.offsets.shrink(4 * (n + 1))
+	b.valid.shrink((n + 7) / 8)
+	b.rows = n
 }
 
 // finish makes the array's data of the given binary type.

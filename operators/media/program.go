@@ -86,7 +86,7 @@ func (p *Program) Check(in []*arrow.Schema) (*arrow.Schema, error) {
 // Needs is one CPU slot: native and scratch memory is reserved picture by picture.
 func (p *Program) Needs() dataset.Resources { return dataset.Resources{} }
 
-// Backend names the library behind JPEG; the other formats are decoded by the same code everywhere.
+// Backend names the library behind JPEG. That of AVIF and HEIC is not looked for before there is such a picture: opening it takes as long as a picture.
 func (p *Program) Backend() string { return "jpeg: " + JPEGBackend() }
 
 // Instances is Any: rows do not depend on each other.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -60,7 +58,7 @@ type Source struct {
 	columns  []string // nil: all
 	limit    int64    // rows wanted of a split; 0: all
 	target   int64
-	pin      *pin
+	pin      *file.Pin[*arrow.Schema]
 }
 
 var (
@@ -69,14 +67,9 @@ var (
 	_ dataset.LimitHint   = (*Source)(nil)
 )
 
-type pin struct {
-	sync.Mutex
-	schema *arrow.Schema
-}
-
 // NewSource makes a source of the files in set. Nothing is read before the schema is asked for.
 func NewSource(set *file.Set, format Format, withPath bool) *Source {
-	return &Source{format: format, set: set, withPath: withPath, target: file.DefaultSplitBytes, pin: &pin{}}
+	return &Source{format: format, set: set, withPath: withPath, target: file.DefaultSplitBytes, pin: &file.Pin[*arrow.Schema]{}}
 }
 
 // Name implements dataset.Source.
@@ -95,16 +88,11 @@ func (s *Source) Params() any {
 
 // Schema implements dataset.Source: the columns of a sample of the files, all nullable.
 func (s *Source) Schema(ctx context.Context) (*arrow.Schema, error) {
-	s.pin.Lock()
-	defer s.pin.Unlock()
-	if s.pin.schema == nil {
-		full, err := s.look(ctx)
-		if err != nil {
-			return nil, err
-		}
-		s.pin.schema = full
+	full, err := s.pin.Get(func() (*arrow.Schema, error) { return s.look(ctx) })
+	if err != nil {
+		return nil, err
 	}
-	return s.projected(s.pin.schema), nil
+	return file.Projected(full, s.columns), nil
 }
 
 // look makes the schema of the first files.
@@ -167,19 +155,6 @@ func (s *Source) named(ref dataset.FileRef, err error) error {
 		return dataset.Usagef("read %s: %w", name, usage.Err)
 	}
 	return fmt.Errorf("read %s: %w", name, err)
-}
-
-func (s *Source) projected(full *arrow.Schema) *arrow.Schema {
-	if s.columns == nil {
-		return full
-	}
-	fields := []arrow.Field{}
-	for _, f := range full.Fields() {
-		if slices.Contains(s.columns, f.Name) {
-			fields = append(fields, f)
-		}
-	}
-	return arrow.NewSchema(fields, nil)
 }
 
 // Project implements dataset.Projectable.

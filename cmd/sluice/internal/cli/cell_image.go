@@ -14,10 +14,19 @@ import (
 	_ "golang.org/x/image/bmp"  // same
 	_ "golang.org/x/image/tiff" // same
 	_ "golang.org/x/image/webp" // same
+
+	"github.com/sluice-data/sluice/operators/media"
 )
 
 // imageText writes an encoded picture as "JPEG 224x224 12 kB". Only the header is read.
 func imageText(data []byte) string {
+	if media.IsHEIF(data) {
+		p, err := media.ReadHEIF(data)
+		if err != nil {
+			return "image " + size(int64(len(data)))
+		}
+		return fmt.Sprintf("%s %dx%d %s", strings.ToUpper(p.Format), p.Width, p.Height, size(int64(len(data))))
+	}
 	cfg, format, err := decodeConfig(data)
 	if err != nil {
 		return "image " + size(int64(len(data)))

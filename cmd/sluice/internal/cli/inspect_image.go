@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	_ "image/gif" // the formats whose headers are read
 	_ "image/jpeg"
 	_ "image/png"
+	"io"
 	"slices"
 	"strings"
 
@@ -19,23 +21,61 @@ import (
 	"github.com/sluice-data/sluice/cmd/sluice/internal/thumb"
 	"github.com/sluice-data/sluice/cmd/sluice/internal/trace"
 	"github.com/sluice-data/sluice/dataset/pipeline"
+	"github.com/sluice-data/sluice/operators/media"
 )
 
 // imageFormats are the names of images, by extension or first bytes.
-var imageFormats = []string{"jpeg", "jpg", "png", "gif", "bmp", "tiff", "tif", "webp"}
+var imageFormats = []string{"jpeg", "jpg", "png", "gif", "bmp", "tiff", "tif", "webp", "avif", "heic", "heif"}
 
 // inspectImage reads the header of an image and what its camera noted.
 func inspectImage(s *subject) (format, text string, err error) {
+	if p, ok, err := readHEIF(s); err != nil {
+		return "", "", fmt.Errorf("read the header of the image: %w", err)
+	} else if ok {
+		return p.Format + " image", pictureLine(p.Width, p.Height, heifModel(p)), nil
+	}
 	c, name, err := readConfig(s)
 	if err != nil {
 		return "", "", fmt.Errorf("read the header of the image: %w", err)
 	}
-	text = fmt.Sprintf("  %s × %s pixels (%.1f megapixels), %s\n", count(int64(c.Width)), count(int64(c.Height)),
-		float64(c.Width)*float64(c.Height)/1e6, modelName(c.ColorModel))
+	text = pictureLine(c.Width, c.Height, modelName(c.ColorModel))
 	if lines := exifLines(s, name); len(lines) > 0 {
 		text += "\nEXIF\n" + aligned(lines, "  ")
 	}
 	return name + " image", text, nil
+}
+
+func pictureLine(w, h int, model string) string {
+	return fmt.Sprintf("  %s × %s pixels (%.1f megapixels), %s\n", count(int64(w)), count(int64(h)), float64(w)*float64(h)/1e6, model)
+}
+
+// readHEIF reads the header of AVIF and HEIC; ok is false for other files. Their boxes may be anywhere in the file.
+func readHEIF(s *subject) (p media.Picture, ok bool, err error) {
+	const most = 256 << 20
+	head := make([]byte, min(4096, s.ref.Size))
+	if n, err := s.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return p, false, err
+	} else if !media.IsHEIF(head[:n]) {
+		return p, false, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(s.reader(), most))
+	if err != nil {
+		return p, false, err
+	}
+	p, err = media.ReadHEIF(data)
+	return p, true, err
+}
+
+// heifModel is what the samples of AVIF and HEIC are, for people.
+func heifModel(p media.Picture) string {
+	name := "colours"
+	if p.Grey {
+		name = "grey"
+	}
+	if p.Alpha {
+		name += " with alpha"
+	}
+	return fmt.Sprintf("%s, %d bits a channel", name, p.Depth)
 }
 
 // readConfig reads the header; a decoder that panics on broken data is one that cannot read it.

@@ -30,6 +30,9 @@ func (b *builder) seal(p **memory.Buffer, n int) *memory.Buffer {
 // take hands the batch over as array data of type dt and empties the builder.
 func (b *builder) take(dt arrow.DataType) *array.Data {
 	n, nulls := b.n, b.nulls
+	if b.shape == shapeBytes && n > 0 {
+		b.perSlot = float64(b.size) / float64(n)
+	}
 	var bufs []*memory.Buffer
 	if nulls > 0 {
 		bufs = append(bufs, b.seal(&b.valid, (n+7)/8))

@@ -39,6 +39,8 @@ type builder struct {
 	data  *memory.Buffer
 	size  int // bytes of data
 	dense int // shapeBytes: values read for the segment in progress
+
+	perSlot float64 // shapeBytes: bytes of a slot, as the file says, then as the last batch had them
 }
 
 func (b *builder) release() {
@@ -87,6 +89,12 @@ func (b *builder) expect(n int) {
 		b.growBits(&b.fixed, b.n+n)
 	case shapeBytes:
 		b.offsets(n)
+		// An eighth more than before is within what seal lets pass. Growing by doubling would copy everything once or twice.
+		if more := min(int(b.perSlot*float64(n)*9/8), b.limit-b.size); more > 0 {
+			if need := b.size + more + slack; b.data == nil || need > b.data.Cap() {
+				b.grow(&b.data, need)
+			}
+		}
 	}
 }
 

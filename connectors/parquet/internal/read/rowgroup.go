@@ -117,6 +117,9 @@ func (rg *RowGroup) openLeaf(r io.ReaderAt, m *meta.RowGroup, sf *schema.Field, 
 		// Nested columns end a batch between rows only, in readField.
 		l.out.limit = maxData
 	}
+	if md.NumValues > 0 { // of a chunk with a dictionary this is less than its values have
+		l.out.perSlot = float64(md.TotalUncompressedSize) / float64(md.NumValues)
+	}
 	start := chunk.Start()
 	l.src.r, l.src.off, l.src.end = r, start, start+md.TotalCompressedSize
 	l.src.window = int(min(int64(window), md.TotalCompressedSize))

@@ -3,6 +3,7 @@ package write
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -215,7 +216,7 @@ func (l *Leaf) FlushPage() error {
 // encodeIndexes turns the page's indexes into its values.
 func (l *Leaf) encodeIndexes() {
 	width := level.Width(max(l.dict.len()-1, 0))
-	l.header = append(l.header[:0], byte(width))
+	l.header = append(slices.Grow(l.header[:0], len(l.idx)*int(width)/8+headroom), byte(width))
 	l.header = level.Append(l.header, l.idx, width)
 	l.vals.append(l.header)
 }

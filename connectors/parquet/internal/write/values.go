@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -231,13 +232,7 @@ func putSpans[T int32 | int64](l *Leaf, a arrow.ArrayData, off []T) (int, error)
 		data = b.Bytes()
 	}
 	if l.useDict {
-		for i := range n {
-			l.putIndex(data[off[i]:off[i+1]])
-			if l.stopDict() {
-				return i + 1, nil
-			}
-		}
-		return n, nil
+		return putIndexes(l, data, off), nil
 	}
 	if off[n] < off[0] {
 		return 0, fmt.Errorf("offsets of the array run backwards from %d to %d", off[0], off[n])
@@ -254,6 +249,23 @@ func putSpans[T int32 | int64](l *Leaf, a arrow.ArrayData, off []T) (int, error)
 		}
 	}
 	return n, nil
+}
+
+// putIndexes is putIndex for the values between consecutive offsets; it returns after how many it stopped.
+func putIndexes[T int32 | int64](l *Leaf, data []byte, off []T) int {
+	n := len(off) - 1
+	idx, raw, left := slices.Grow(l.idx, n), l.pageRaw, sample-l.tried
+	for i := range n {
+		v := data[off[i]:off[i+1]]
+		idx = append(idx, l.dict.index(v))
+		raw += 4 + len(v)
+		if i+1 == left || l.dict.data.n > dictBytes {
+			n = i + 1
+			break
+		}
+	}
+	l.idx, l.pageRaw, l.tried = idx, raw, l.tried+n
+	return n
 }
 
 func (l *Leaf) putPlain(v []byte) {

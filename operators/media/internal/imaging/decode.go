@@ -78,9 +78,15 @@ func ScaleFor(g Geometry) int {
 // Alpha and depth are those that the mode asks for.
 func (w *Worker) Decode(data []byte, h Header, opt DecodeOptions) (m *Image, err error) {
 	defer recoverDecoder(&err)
-	if h.Format == JPEG {
+	switch h.Format {
+	case JPEG:
 		m, err = w.decodeJPEG(data, h, opt)
-	} else {
+	case AVIF, HEIC:
+		var upright bool
+		if m, upright, err = w.decodeHEIF(data, h); upright {
+			h.Orientation = 1
+		}
+	default:
 		m, err = w.decodeOther(data, h)
 	}
 	if err != nil {
@@ -190,11 +196,7 @@ func (w *Worker) decodeWebP(data []byte) (*Image, error) {
 			return nil, fmt.Errorf("%w: webp frame of %dx%d holds a picture of %dx%d", ErrCorrupt, frame.w, frame.h, cfg.Width, cfg.Height)
 		}
 	}
-	src, err := webp.Decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, classify(WebP, len(data), err)
-	}
-	m, err := w.fromImage(src)
+	m, err := w.decodeStillWebP(data)
 	if err != nil || frame == nil {
 		return m, err
 	}

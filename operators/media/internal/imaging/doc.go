@@ -18,14 +18,16 @@
 //   - A damaged file is an error, never a half grey picture. A panic of a decoder is an
 //     error of that file.
 //   - Pictures are upright: EXIF orientation is applied, and a broken EXIF block counts as
-//     none.
+//     none. AVIF and HEIC are turned as their boxes say.
+//   - The sizes that compressed streams of AVIF and HEIC announce are read too: decoders allocate by those.
 //   - JPEG planes stay YCbCr until a caller asks for RGB, so that JPEG to JPEG never leaves
 //     them. Scaled decoding is used when the target is at most half of the source.
 //   - The composed path and the steps run one by one agree within [ComposedTolerance], and so do
 //     libjpeg-turbo and the standard library.
 //
-// It does not decode video, animation beyond the first frame, or raw camera files, and it
-// starts no goroutine.
+// Frames of an animation are played in order, one at a time (animation.go).
 //
-// Read image.go for the data model, then decode.go and resample.go.
+// It does not decode video or raw camera files, and it starts no goroutine.
+//
+// Read image.go for the data model, then decode.go and resample.go; heif.go for the boxes of AVIF and HEIC.
 package imaging

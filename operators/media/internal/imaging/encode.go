@@ -30,6 +30,8 @@ func ParseEncode(format string, quality int) (EncodeOptions, error) {
 		o.Format = PNG
 	case "webp":
 		o.Format = WebP
+	case "avif", "heic", "heif":
+		return o, fmt.Errorf("format %q is read and not written; want jpeg, png or webp", format)
 	default:
 		return o, fmt.Errorf("format %q cannot be written; want jpeg, png or webp", format)
 	}

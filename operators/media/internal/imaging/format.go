@@ -20,6 +20,8 @@ const (
 	BMP
 	TIFF
 	WebP
+	AVIF
+	HEIC
 )
 
 // String gives the lower-case name that the format column holds.
@@ -37,6 +39,10 @@ func (f Format) String() string {
 		return "tiff"
 	case WebP:
 		return "webp"
+	case AVIF:
+		return "avif"
+	case HEIC:
+		return "heic"
 	default:
 		return "unknown"
 	}
@@ -57,10 +63,17 @@ func Detect(data []byte) Format {
 		return TIFF
 	case len(data) >= 26 && string(data[:2]) == "BM":
 		return BMP
+	case isHEIF(data):
+		if strings.HasPrefix(brands(data)[0], "avi") {
+			return AVIF
+		}
+		return HEIC // or AVIF under a brand of HEIF: its header says
 	default:
 		return Unknown
 	}
 }
+
+const decodedFormats = "JPEG, PNG, GIF, BMP, TIFF, WebP, AVIF or HEIC"
 
 // describeUnknown says what a file that is no picture looks like, since a web page saved
 // under a picture's name is the usual case.
@@ -81,11 +94,18 @@ func describeUnknown(data []byte) error {
 		}
 	}
 	if len(data) >= 12 && string(data[4:8]) == "ftyp" {
-		return fmt.Errorf("%w: %q files (HEIF, AVIF, MP4) are not decoded", ErrUnsupported, string(data[8:12]))
+		return fmt.Errorf("%w: %q files (MP4, QuickTime) are not pictures", ErrUnsupported, string(data[8:12]))
+	}
+	for _, known := range []struct{ prefix, name string }{
+		{"\xff\x0a", "JPEG XL"}, {"\x00\x00\x00\x0cJXL ", "JPEG XL"}, {"\x00\x00\x00\x0cjP  ", "JPEG 2000"}, {"\xff\x4f\xff\x51", "JPEG 2000"},
+	} {
+		if bytes.HasPrefix(data, []byte(known.prefix)) {
+			return fmt.Errorf("%w: %s is not decoded; want %s", ErrUnsupported, known.name, decodedFormats)
+		}
 	}
 	shown := head[:min(len(head), 16)]
 	if utf8.Valid(shown) {
-		return fmt.Errorf("%w: content starts with %q; want JPEG, PNG, GIF, BMP, TIFF or WebP", ErrNotImage, shown)
+		return fmt.Errorf("%w: content starts with %q; want %s", ErrNotImage, shown, decodedFormats)
 	}
-	return fmt.Errorf("%w: content starts with bytes %x; want JPEG, PNG, GIF, BMP, TIFF or WebP", ErrNotImage, shown)
+	return fmt.Errorf("%w: content starts with bytes %x; want %s", ErrNotImage, shown, decodedFormats)
 }

@@ -22,6 +22,15 @@ type Header struct {
 
 	jpeg jpegInfo
 	icc  []byte
+	heif *heifInfo // of AVIF and HEIC
+}
+
+// Samples says what the samples of an AVIF or HEIC picture are: bits, one channel, alpha.
+func (h *Header) Samples() (depth int, grey, alpha bool) {
+	if h.heif == nil {
+		return 0, false, false
+	}
+	return h.heif.depth, h.heif.grey, h.heif.alpha
 }
 
 // stored returns the size as it is stored, before orientation.
@@ -43,7 +52,7 @@ func ReadHeader(data []byte, limits Limits) (h Header, err error) {
 	if err := limits.checkBytes(len(data)); err != nil {
 		return h, err
 	}
-	w, ht, err := h.size(data)
+	w, ht, err := h.size(data, limits)
 	if err != nil {
 		return h, err
 	}
@@ -58,7 +67,7 @@ func ReadHeader(data []byte, limits Limits) (h Header, err error) {
 }
 
 // size reads the stored size and, by the way, orientation and colour profile.
-func (h *Header) size(data []byte) (w, ht int, err error) {
+func (h *Header) size(data []byte, limits Limits) (w, ht int, err error) {
 	switch h.Format {
 	case JPEG:
 		h.jpeg, err = readJPEGInfo(data)
@@ -84,12 +93,27 @@ func (h *Header) size(data []byte) (w, ht int, err error) {
 		h.orient(pngOrientation(data))
 	case TIFF:
 		h.orient(exifOrientation(data))
+	case AVIF, HEIC:
+		return h.heifSize(data, limits)
 	}
 	cfg, err := decodeConfig(h.Format, data)
 	if err != nil {
 		return 0, 0, classify(h.Format, len(data), err)
 	}
 	return cfg.Width, cfg.Height, nil
+}
+
+// heifSize reads the boxes of AVIF and HEIC. Turns and mirrors are properties there; what EXIF says of them has no meaning (ISO/IEC 23008-12, A.2.1).
+func (h *Header) heifSize(data []byte, limits Limits) (w, ht int, err error) {
+	info, err := readHEIFInfo(data, limits)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", h.Format, err)
+	}
+	h.Format, h.Orientation, h.icc, h.heif = info.format, info.turned, info.icc, info
+	if info.cut.W != 0 {
+		return info.cut.W, info.cut.H, nil
+	}
+	return info.w, info.h, nil
 }
 
 // orient takes over an orientation that was found; 0 means that none was.

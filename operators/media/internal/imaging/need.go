@@ -29,6 +29,8 @@ func (w *Worker) NeedBytes(p *Program, h Header) int64 {
 		if h.jpeg.components == 4 {
 			need += px * 9
 		}
+	case h.heif != nil:
+		need = w.needHEIF(h.heif)
 	default:
 		need = px * 16 // the decoder's own picture, up to 8 bytes a pixel, and ours
 	}
@@ -65,4 +67,21 @@ func needSteps(steps []Step, width, height int) int64 {
 		steps = steps[done:]
 	}
 	return max(total, int64(width)*int64(height)*perPixel/4)
+}
+
+// needHEIF bounds the memory of decoding AVIF and HEIC: planes of the codec, planes and pixels of the library around it, and ours.
+func (w *Worker) needHEIF(info *heifInfo) int64 {
+	wide := int64(1)
+	if info.depth > 8 {
+		wide = 2
+	}
+	px := int64(info.w) * int64(info.h)
+	ours := px * 8 * wide
+	if wide == 2 {
+		ours += px * 4 // at 8 bits
+	}
+	if w.nativeHEIF(info) {
+		return ours + (info.coded+info.largest)*3*wide + px*4*wide
+	}
+	return ours + info.sandboxBytes(1)
 }

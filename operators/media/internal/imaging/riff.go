@@ -1,8 +1,12 @@
 package imaging
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"image"
+
+	"golang.org/x/image/webp"
 )
 
 // walkRIFF calls f with the chunks of a WebP file until f returns false.
@@ -87,3 +91,39 @@ func stillWebP(w, h int, chunks []byte) []byte {
 }
 
 func u24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }
+
+// decodeStillWebP decodes a file without animation.
+func (w *Worker) decodeStillWebP(data []byte) (*Image, error) {
+	src, err := webp.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, classify(WebP, len(data), err)
+	}
+	switch s := src.(type) {
+	case *image.YCbCr:
+		widen(s)
+	case *image.NYCbCrA:
+		widen(&s.YCbCr)
+	}
+	return w.fromImage(src)
+}
+
+// lumaRange and chromaRange bring samples of VP8 to the range of JFIF, which pictures of ours have: luma of VP8 is 16 to 235, chroma 16 to 240 (RFC 6386, 9.2). The
+// decoder leaves them as they are.
+var lumaRange, chromaRange = func() (y, c [256]byte) {
+	for v := range 256 {
+		y[v] = byte(min(max(((v-16)*255+109)/219, 0), 255))
+		c[v] = byte(min(max(((v-16)*255+112)/224, 0), 255))
+	}
+	return y, c
+}()
+
+func widen(s *image.YCbCr) {
+	for _, plane := range []struct {
+		pix   []byte
+		table *[256]byte
+	}{{s.Y, &lumaRange}, {s.Cb, &chromaRange}, {s.Cr, &chromaRange}} {
+		for i, v := range plane.pix {
+			plane.pix[i] = plane.table[v]
+		}
+	}
+}

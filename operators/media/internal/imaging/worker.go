@@ -3,6 +3,7 @@ package imaging
 import (
 	"bytes"
 
+	"github.com/sluice-data/sluice/operators/media/internal/avif"
 	"github.com/sluice-data/sluice/operators/media/internal/turbo"
 )
 
@@ -13,14 +14,16 @@ type Worker struct {
 	dec      *turbo.Decoder
 	enc      *turbo.Encoder
 	useTurbo bool
+	useHEIF  bool
+	sandbox  avif.Sandbox
 	tapCache map[span]*taps
 	out      bytes.Buffer
 }
 
-// NewWorker makes a worker that uses libjpeg-turbo if the machine has it.
-func NewWorker() *Worker { return &Worker{useTurbo: turbo.Available()} }
+// NewWorker makes a worker that uses libjpeg-turbo and libheif if the machine has them.
+func NewWorker() *Worker { return &Worker{useTurbo: turbo.Available(), useHEIF: true} }
 
-// NewStandardWorker makes a worker that uses only the standard library, to compare against.
+// NewStandardWorker makes a worker that uses no libraries of the machine, to compare against.
 func NewStandardWorker() *Worker { return &Worker{} }
 
 // Backend names the JPEG library in use.
@@ -41,10 +44,11 @@ func (w *Worker) Reset() {
 func (w *Worker) Trim() {
 	w.scratch = arena{}
 	w.out = bytes.Buffer{}
+	w.sandbox = avif.Sandbox{}
 }
 
 // ScratchBytes is the memory that the worker holds.
-func (w *Worker) ScratchBytes() int { return w.scratch.bytes() + w.out.Cap() }
+func (w *Worker) ScratchBytes() int { return w.scratch.bytes() + w.out.Cap() + w.sandbox.Bytes() }
 
 // Close frees the native handles and the scratch memory.
 func (w *Worker) Close() {

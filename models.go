@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/gpu/onnx"
 	"github.com/sluice-data/sluice/gpu/triton"
+	"github.com/sluice-data/sluice/operators/media"
 )
 
 // engines open models by the scheme of their address.
@@ -13,6 +14,9 @@ var engines = map[string]gpu.Opener{onnx.Scheme: onnx.Open, "triton": triton.Ope
 
 // ready says what keeps an engine from running in this program.
 var ready = map[string]func() error{onnx.Scheme: onnx.Available}
+
+// isolable are opened in child processes (WithIsolate): models of this process, and the decoder of pictures.
+var isolable = map[string]gpu.Opener{onnx.Scheme: onnx.Open, media.PictureScheme: media.OpenPicture}
 
 // Infer runs a model on columns and adds columns of what it answers: Infer("onnx:efficientnet-lite0", "image -> label, score"),
 // Infer("triton://host:8001/resnet18", "image -> logits", "batch=8"). The address may name several replicas, divided by commas.

@@ -103,9 +103,9 @@ func WithCommitEvery(d time.Duration) RunOption {
 	return func(c *runConfig) { c.CommitEvery = d }
 }
 
-// WithIsolate runs steps that decode in child processes, copies of this program that do nothing else: a file that crashes a decoder, or keeps it busy
-// for longer than timeout (0: a minute), is then a row that fails, with the signal in its error. It costs some memory for each process, and a few
-// percent of time.
+// WithIsolate runs decoders, and models of this process, in child processes, copies of this program that do nothing else: a file that crashes one, or keeps
+// a decoder busy for longer than timeout (0: a minute), is then a row that fails, with the signal in its error. It costs some memory for each process, and
+// a few percent of time.
 func WithIsolate(timeout time.Duration) RunOption {
 	return func(c *runConfig) { c.Isolate, c.IsolateTimeout = true, timeout }
 }

@@ -55,7 +55,7 @@ func registry() (*dataset.Registry, error) {
 }
 
 // A program that imports this package can be its own child process (WithIsolate): as one it does nothing else.
-func init() { isolate.Serve(registry) }
+func init() { isolate.Serve(registry, isolable) }
 
 // With returns a session with other options for runs, on the same machine and memory. Only the session that was opened is closed.
 func (s *Session) With(opts ...RunOption) *Session {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -109,6 +110,21 @@ type Isolable interface {
 	// Recipe tells how the Spec is built again: from the definitions of that name and with these parameters, each step composed into the one before. None
 	// means that it need not or cannot run elsewhere.
 	Recipe() []Ingredient
+}
+
+// Weighed is implemented by operators whose native memory has to be measured: models in this process. It is asked once a run, after the plan was checked, and
+// never for plans that are only looked at by name. What it says is added to Needs().OffHeapBytes, so a budget that cannot hold it refuses the plan with the
+// number that could. The error is the plan's.
+type Weighed interface {
+	Weigh(ctx context.Context) (bytes int64, err error)
+}
+
+// PartIsolable is implemented by operators that cannot run in a child process as a whole, and can have done there what may take a process down: models,
+// decoders of pictures. Isolated returns the operator that does; it is asked before the plan is checked. timeout is how long a child may take over one
+// file; 0 means the default.
+type PartIsolable interface {
+	Spec
+	Isolated(timeout time.Duration) Spec
 }
 
 // Ingredient is one step of a recipe. Params is, or points to, a parameter struct of the Def of that name.

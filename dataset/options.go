@@ -59,8 +59,8 @@ type Options struct {
 	Changed     ChangedPolicy
 	Grown       GrownPolicy
 	Command     string // the command as typed, for the log
-	// Isolate runs steps that call decoders in child processes: what takes such a process down costs one row. IsolateTimeout is how long one row may
-	// take there; 0: a minute.
+	// Isolate runs decoders and models of this process in child processes: what takes such a process down costs one row. IsolateTimeout is how long a decoder
+	// may take over one row there; 0: a minute.
 	Isolate        bool
 	IsolateTimeout time.Duration
 }

@@ -45,8 +45,11 @@ func (s *PhysicalStage) out() *arrow.Schema {
 
 // Compile optimises a plan and cuts it into stages. Schema errors name the step.
 func Compile(ctx context.Context, p *dataset.Plan, cfg *Config) (*Physical, error) {
-	schemas := dataset.NewSchemas()
-	for _, o := range p.Outputs { // mistakes are reported on the plan as written
+	schemas, outs := dataset.NewSchemas(), p.Outputs
+	if p.Options.Isolate {
+		outs = partlyIsolated(outs, p.Options)
+	}
+	for _, o := range outs { // mistakes are reported on the plan as written
 		sc, err := schemas.Of(ctx, o.Node)
 		if err != nil {
 			return nil, err
@@ -57,7 +60,7 @@ func Compile(ctx context.Context, p *dataset.Plan, cfg *Config) (*Physical, erro
 			}
 		}
 	}
-	outs, changes, err := dataset.OptimizeNoted(ctx, p.Outputs)
+	outs, changes, err := dataset.OptimizeNoted(ctx, outs)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +99,16 @@ func Compile(ctx context.Context, p *dataset.Plan, cfg *Config) (*Physical, erro
 	c.order(p.Options)
 	c.number()
 	return &Physical{Stages: c.stages, Changes: changes}, nil
+}
+
+// partlyIsolated has steps do in child processes what they do not want to do here.
+func partlyIsolated(outs []dataset.Output, opts dataset.Options) []dataset.Output {
+	return dataset.Replace(outs, func(s dataset.Spec) dataset.Spec {
+		if i, ok := s.(dataset.PartIsolable); ok {
+			return i.Isolated(opts.IsolateTimeout)
+		}
+		return s
+	})
 }
 
 // isolated has steps run in child processes that say that they can.
@@ -145,6 +158,13 @@ func (c *compiler) add(n *dataset.Node) error {
 	}
 	st := &PhysicalStage{Name: n.Name(), Ops: []*dataset.Node{c.seeded(n)}, In: in, Schemas: []*arrow.Schema{out}}
 	st.Sched = c.workers(n)
+	if w, ok := n.Spec.(dataset.Weighed); ok {
+		bytes, err := w.Weigh(c.ctx)
+		if err != nil {
+			return &dataset.UsageError{Err: fmt.Errorf("%s: %w", n.Name(), err)}
+		}
+		st.Sched.OffHeap += bytes
+	}
 	for i, ch := range n.Inputs {
 		from := c.stageOf[ch]
 		st.Inputs = append(st.Inputs, from)

@@ -11,6 +11,17 @@ type Watcher interface {
 	Snapshot() dataset.Report
 	// Done is closed when the run has ended.
 	Done() <-chan struct{}
+	// OffHeapBytes is how much of the budget is set aside for memory outside of Go's heap: models in this process, child processes.
+	OffHeapBytes() int64
+}
+
+// OffHeapBytes implements Watcher.
+func (r *run) OffHeapBytes() int64 {
+	n := int64(0)
+	for _, s := range r.stages {
+		n += s.Sched.OffHeap * int64(max(1, s.Sched.MinWorkers))
+	}
+	return n
 }
 
 // Snapshot implements Watcher.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 	"time"
 
 	"github.com/sluice-data/sluice/dataset/block"
@@ -50,6 +51,15 @@ type Options struct {
 	// Memory is where Alloc and outputs of known size take memory that is not shared, and its account is charged for shared memory too; nil means
 	// memory of the model's own that nobody counts.
 	Memory *block.Allocator
+	// Log takes what a process prints that the model runs in, and how it ended; nil drops it.
+	Log *slog.Logger
+}
+
+// Prober is a Model that runs in this process, or in a child of it, and can tell what it computes with.
+type Prober interface {
+	// Probe runs a request and tells how many bytes were taken at most meanwhile, beside Info.Bytes and the tensors of the request. ErrUnsupported says that
+	// they cannot be counted on this system.
+	Probe(ctx context.Context, req *Request) (int64, error)
 }
 
 // Streamer is a Model whose decoupled models can hand out one response after another. Infer of such a model joins all of them along the first

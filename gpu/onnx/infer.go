@@ -7,28 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"unsafe"
 
 	ort "github.com/yalue/onnxruntime_go"
 
 	"github.com/sluice-data/sluice/gpu"
 )
 
-// alignment is what Alloc promises.
-const alignment = 64
-
-// Alloc implements gpu.Model: plain memory.
-func (*model) Alloc(_ context.Context, n int) ([]byte, error) {
-	b := make([]byte, n+alignment)
-	skip := int(-uintptr(unsafe.Pointer(&b[0])) & (alignment - 1))
-	return b[skip : skip+n : skip+n], nil
-}
-
-// Free implements gpu.Model: the garbage collector does.
-func (*model) Free([]byte) {}
-
 // Infer implements gpu.Model. A run that its context ends stops between two nodes of the graph.
 func (m *model) Infer(ctx context.Context, req *gpu.Request) (*gpu.Response, error) {
+	defer m.slots.taken(req) // the run has ended then, whatever became of it
 	if _, err := m.Info(ctx); err != nil {
 		return nil, err
 	}

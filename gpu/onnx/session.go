@@ -73,6 +73,7 @@ type model struct {
 	*session
 	timeout time.Duration
 	runs    sync.WaitGroup
+	slots   slots
 }
 
 var _ gpu.Model = (*model)(nil)
@@ -99,12 +100,13 @@ func open(path string, st os.FileInfo, opts gpu.Options) gpu.Model {
 		loaded.sessions[k] = s
 	}
 	s.refs++
-	return &model{session: s, timeout: opts.Timeout}
+	return &model{session: s, timeout: opts.Timeout, slots: newSlots(opts.Memory)}
 }
 
 // Close implements gpu.Model.
 func (m *model) Close() error {
 	m.runs.Wait()
+	m.slots.close()
 	loaded.Lock()
 	defer loaded.Unlock()
 	if m.refs--; m.refs > 0 {
@@ -142,23 +144,30 @@ func (s *session) load() error {
 	if err := s.describe(in, out); err != nil {
 		return fmt.Errorf("load model %s: %w", s.path, err)
 	}
-	err = errors.Join(opts.SetIntraOpNumThreads(s.threads), opts.SetInterOpNumThreads(1), s.arena(opts))
+	err = errors.Join(opts.SetIntraOpNumThreads(s.threads), opts.SetInterOpNumThreads(1), s.patterns(opts))
 	if err != nil {
 		return fmt.Errorf("load model %s: %w", s.path, err)
 	}
 	s.accelerate(opts)
+	probing.Lock()
+	defer probing.Unlock()
+	before, counted := allocated()
 	if s.run, err = ort.NewDynamicAdvancedSession(s.path, names(s.info.Inputs), names(s.info.Outputs), opts); err != nil {
 		return fmt.Errorf("load model %s: %w", s.path, err)
+	}
+	if after, _ := allocated(); counted {
+		s.info.Bytes = max(after-before, s.size) + overhead
 	}
 	return s.readMeta()
 }
 
-// arena turns off what keeps memory for shapes seen before, in models whose shapes vary: it would hold the most of each.
-func (s *session) arena(opts *ort.SessionOptions) error {
+// patterns turns off what keeps a plan of memory for each shape seen before, in models whose shapes vary: it would hold the most of each. The arena stays: what is
+// computed with is reserved for as long as the model is open, and without it pieces of all sizes leave twice as much of the C library's heap in use.
+func (s *session) patterns(opts *ort.SessionOptions) error {
 	for _, t := range s.info.Inputs {
 		for i, d := range t.Shape {
 			if d < 0 && (i > 0 || s.info.MaxBatch == 0) {
-				return errors.Join(opts.SetCpuMemArena(false), opts.SetMemPattern(false))
+				return opts.SetMemPattern(false)
 			}
 		}
 	}
@@ -176,7 +185,8 @@ func names(ts []gpu.TensorInfo) []string {
 // manyRows is the batch of models whose first dimension is free: they have no limit of their own.
 const manyRows = 1 << 16
 
-// overhead is what a session takes beyond its weights, which it holds as read and as arranged for the processor.
+// overhead is what a session takes beyond its weights: the library itself, and what is not counted of small pieces. Where nothing can be counted, weights are
+// taken to be held twice, as read and as arranged for the processor.
 const overhead = 16 << 20
 
 // describe fills in the model's inputs and outputs.

@@ -77,7 +77,7 @@ func (m *Model) check(d *details, req *gpu.Request) error {
 		if err := t.Check(); err != nil {
 			return fmt.Errorf("ask model %s: %w: %w", m.name, err, gpu.ErrRequest)
 		}
-		total += len(t.Data) + packedLen(t.Strings)
+		total += len(t.Data) + gpu.PackedLen(t.Strings)
 		if len(d.info.Inputs) == 0 {
 			continue
 		}
@@ -145,14 +145,14 @@ func (m *Model) addInput(ctx context.Context, c *call, t *gpu.Tensor) error {
 	c.msg.Inputs = append(c.msg.Inputs, in)
 	data := t.Data
 	if t.Type == gpu.Bytes {
-		n := packedLen(t.Strings)
+		n := gpu.PackedLen(t.Strings)
 		var room []byte
 		if n >= worthSharing {
 			if room = m.slots.output(n); room != nil {
 				c.rooms = append(c.rooms, room)
 			}
 		}
-		data = packStrings(room[:0], t.Strings)
+		data = gpu.PackStrings(room[:0], t.Strings)
 	}
 	at, ok, err := m.regions.locate(ctx, data)
 	if err != nil {

@@ -83,7 +83,7 @@ func fillTensor(t *gpu.Tensor, o *pb.ModelInferResponse_InferOutputTensor, n int
 		return fromContents(t, o.Contents, n)
 	}
 	if t.Type == gpu.Bytes {
-		list, err := unpackStrings(raw, n)
+		list, err := gpu.UnpackStrings(raw, n)
 		t.Strings = list
 		return err
 	}

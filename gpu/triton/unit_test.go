@@ -1,14 +1,10 @@
 package triton
 
 import (
-	"bytes"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/sluice-data/sluice/gpu"
 )
@@ -88,35 +84,6 @@ func TestClosedModel(t *testing.T) {
 	if _, err := m.Infer(t.Context(), &gpu.Request{}); classOf(err) != fatal {
 		t.Errorf("a closed model: %v", err)
 	}
-}
-
-func TestStringsRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		list := rapid.SliceOf(rapid.SliceOf(rapid.Byte())).Draw(t, "list")
-		raw := packStrings(nil, list)
-		if len(raw) != packedLen(list) {
-			t.Fatalf("%d bytes, %d were promised", len(raw), packedLen(list))
-		}
-		got, err := unpackStrings(raw, int64(len(list)))
-		if err != nil || !slices.EqualFunc(got, list, bytes.Equal) {
-			t.Fatalf("%q, %v", got, err)
-		}
-	})
-}
-
-func FuzzUnpackStrings(f *testing.F) {
-	f.Add([]byte{3, 0, 0, 0, 'a', 'b', 'c'}, int64(1))
-	f.Add([]byte{255, 255, 255, 255}, int64(1))
-	f.Add([]byte{}, int64(1<<40))
-	f.Fuzz(func(t *testing.T, raw []byte, n int64) {
-		if n < 0 {
-			return // shapes are checked before
-		}
-		list, err := unpackStrings(raw, n)
-		if err == nil && !bytes.Equal(packStrings(nil, list), raw) {
-			t.Errorf("%d strings are not what they were read from", len(list))
-		}
-	})
 }
 
 func TestLoadFromCounters(t *testing.T) {

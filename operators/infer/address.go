@@ -6,9 +6,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/gpu"
+	"github.com/sluice-data/sluice/operators/isolate"
 )
 
 // address is where a model is: one or more replicas.
@@ -49,8 +51,11 @@ func parseAddress(text string) (address, error) {
 	return a, nil
 }
 
-// open opens all replicas of the model; it reaches for no network.
-func (s *spec) open() (models []gpu.Model, err error) {
+// grace is how long an isolated model may go on beyond the time-out of a request before its process is killed.
+const grace = time.Second
+
+// open opens all replicas of the model; it reaches for no network. o has what the parameters do not say.
+func (s *spec) open(o gpu.Options) (models []gpu.Model, err error) {
 	opener, ok := s.deps.Open[s.address.scheme]
 	if !ok {
 		known := slices.Sorted(maps.Keys(s.deps.Open))
@@ -58,7 +63,10 @@ func (s *spec) open() (models []gpu.Model, err error) {
 			dataset.DidYouMean(s.address.scheme, slices.Clone(known)), strings.Join(known, ", "))
 	}
 	r := s.params.Running
-	o := gpu.Options{Version: s.params.Version, Timeout: r.Timeout, Threads: r.Threads, Shared: !r.Inline, Slots: 2 * r.Window, TLS: r.TLS}
+	if s.modelIsolated() {
+		opener = isolate.Models{Grace: grace, LimitBy: "timeout of " + s.name}.Open
+	}
+	o.Version, o.Timeout, o.Threads, o.Shared, o.Slots, o.TLS = s.params.Version, r.Timeout, r.Threads, !r.Inline, 2*r.Window, r.TLS
 	if r.TokenEnv != "" {
 		if o.Token = os.Getenv(r.TokenEnv); o.Token == "" {
 			return nil, fmt.Errorf("token_env=%s: the variable is not set", r.TokenEnv)

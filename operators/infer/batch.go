@@ -50,7 +50,7 @@ func (o *operator) join(ctx context.Context, q *question, r prep.Row, size prep.
 	b := o.open[key]
 	if b != nil {
 		// Texts are padded to the longest of the request: all rows count as the largest.
-		if widest := max(b.largest, size.Bytes); widest*int64(len(b.rows)+1) > int64(o.spec.params.BatchBytes) {
+		if widest := max(b.largest, size.Bytes); widest*int64(len(b.rows)+1) > o.batchBytes {
 			if err := o.launch(ctx, key); err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (o *operator) launch(ctx context.Context, key string) error {
 			}
 		}
 	}
-	cost := b.bytes + b.scratch + o.answerBytes(len(b.rows))
+	cost := b.bytes + b.scratch + o.answerBytes(len(b.rows)) + o.weight.workOf(b.bytes)
 	if err := o.makeRoom(ctx, cost); err != nil {
 		if _, row := err.(dataset.Classed); !row { //nolint // asked of the error itself, as given by Reserve
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/operators/infer/internal/pool"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // rowError is why a row has no answer.
@@ -41,6 +42,18 @@ func (o *operator) failedRow(err error) error {
 		if !f.Request {
 			e.class = "no replica could"
 		}
+	}
+	if d, ok := errors.AsType[*child.Died](err); ok {
+		e.class = d.Kind
+	}
+	return e
+}
+
+// badInput makes the rowError of a row that no input could be made of.
+func (o *operator) badInput(err error) error {
+	e := &rowError{model: o.spec.address.model, class: "input", err: err}
+	if d, ok := errors.AsType[*child.Died](err); ok {
+		e.class = d.Kind
 	}
 	return e
 }

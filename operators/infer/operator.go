@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-data/sluice/operators/infer/internal/cache"
 	"github.com/sluice-data/sluice/operators/infer/internal/pool"
 	"github.com/sluice-data/sluice/operators/infer/internal/prep"
+	"github.com/sluice-data/sluice/operators/media"
 )
 
 // operator is one instance. It keeps the blocks whose rows are under way, oldest first, and emits rows in their order. Everything is touched
@@ -30,8 +31,13 @@ type operator struct {
 	gate    *gate
 	loaders *loaders
 	cache   *cache.Cache
+	weight  weight   // of a model in this process; the scheduler has reserved it
 	give    []func() // reservations
-	born    nursery
+	// batchBytes is how many bytes of tensors a request may have; 0: not asked yet.
+	batchBytes int64
+	// elsewhere are decoders of pictures in child processes.
+	elsewhere []*media.Elsewhere
+	born      nursery
 
 	queue  []*pending
 	open   map[string]*batch // being filled, by the key of their sizes
@@ -93,7 +99,17 @@ const aheadBlocks = 8
 func (o *operator) Open(ctx context.Context, rt dataset.Runtime) error {
 	o.rt = rt
 	var err error
-	if o.models, err = o.spec.open(); err != nil {
+	opts := gpu.Options{Log: rt.Logger()}
+	if mem, ok := rt.Allocator().(*block.Allocator); ok && o.spec.address.scheme == inProcessScheme {
+		opts.Memory = block.NewAllocator(mem.Pool(), nil) // tensors are reserved here, request by request
+		if o.spec.modelIsolated() {
+			opts.Memory = mem
+		}
+		if o.weight, err = o.spec.weight(); err != nil {
+			return err
+		}
+	}
+	if o.models, err = o.spec.open(opts); err != nil {
 		return err
 	}
 	down := make([]error, len(o.models))
@@ -105,7 +121,17 @@ func (o *operator) Open(ctx context.Context, rt dataset.Runtime) error {
 	if err != nil {
 		return err
 	}
-	if o.bound, err = o.spec.plan.bind(o.in, o.about); err != nil {
+	var elsewhere func(*media.InputRule) (*media.Elsewhere, error)
+	if o.spec.isolated {
+		elsewhere = func(rule *media.InputRule) (*media.Elsewhere, error) {
+			e, err := media.OpenElsewhere(ctx, rt, rule, o.spec.timeout)
+			if err == nil {
+				o.elsewhere = append(o.elsewhere, e)
+			}
+			return e, err
+		}
+	}
+	if o.bound, err = o.spec.plan.bind(o.in, o.about, elsewhere); err != nil {
 		return err
 	}
 	run := o.spec.params.Running
@@ -133,24 +159,18 @@ func (o *operator) inProcess() bool { return o.about.Bytes > 0 }
 func (o *operator) prepare(ctx context.Context) error {
 	run := o.spec.params.Running
 	room := max(2*o.rt.BlockBytes(), 2*int64(run.BatchBytes)/8)
-	for _, n := range []int64{o.about.Bytes * int64(len(o.models)), room} {
-		if n == 0 {
-			continue
-		}
-		give, err := o.rt.Reserve(ctx, n)
-		if err != nil {
-			return fmt.Errorf("reserve memory for model %s: %w", o.spec.address.model, err)
-		}
-		o.give = append(o.give, give)
+	give, err := o.rt.Reserve(ctx, room)
+	if err != nil {
+		return fmt.Errorf("reserve memory for model %s: %w", o.spec.address.model, err)
 	}
-	o.gate = newGate(room, aheadBlocks*o.rt.BlockBytes(), o.rt.Parallel())
+	o.give = append(o.give, give)
+	o.gate = newGate(room+o.weight.work, aheadBlocks*o.rt.BlockBytes(), o.rt.Parallel())
 	o.loaders = &loaders{bound: o.bound.features}
 	o.open, o.asked = map[string]*batch{}, map[cache.Key]*question{}
 	o.emitted, o.promised = time.Now(), promised(o.about)
 	if run.Cache == "" {
 		return nil
 	}
-	var err error
 	o.cache, err = cache.Open(run.Cache, o.spec.address.model, o.identity(), o.resultSchema(), o.rt.Allocator())
 	return err
 }
@@ -215,6 +235,9 @@ func (o *operator) Process(ctx context.Context, _ int, b *block.Block, emit data
 	if b.NumRows() == 0 {
 		return nil
 	}
+	if o.batchBytes == 0 {
+		o.roomToWork()
+	}
 	p := &pending{b: b.Retain(), pos: o.pos, rows: make([]outcome, b.NumRows())}
 	o.queue = append(o.queue, p)
 	o.rows += int64(b.NumRows())
@@ -251,7 +274,7 @@ func (o *operator) row(ctx context.Context, p *pending, i int, pos int64) error 
 	}
 	size, key, err := o.measure(r)
 	if err != nil {
-		o.settle(q, nil, 0, &rowError{model: o.spec.address.model, class: "input", err: err})
+		o.settle(q, nil, 0, o.badInput(err))
 		return nil
 	}
 	if q.keyed {
@@ -313,9 +336,12 @@ func (o *operator) Close() error {
 		errs = append(errs, o.cache.Close())
 	}
 	errs = append(errs, closeAll(o.models))
+	for _, e := range o.elsewhere {
+		errs = append(errs, e.Close())
+	}
 	for _, give := range o.give {
 		give()
 	}
-	o.queue, o.open, o.asked, o.nulls, o.recalled, o.models, o.give, o.cache = nil, nil, nil, nil, nil, nil, nil, nil
+	o.queue, o.open, o.asked, o.nulls, o.recalled, o.models, o.elsewhere, o.give, o.cache = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	return errors.Join(errs...)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/operators/infer/internal/post"
 	"github.com/sluice-data/sluice/operators/infer/internal/prep"
+	"github.com/sluice-data/sluice/operators/media"
 )
 
 // plan is how inputs are made and what becomes of the answers.
@@ -79,11 +80,11 @@ type bound struct {
 	columns  []int      // that the features read, for telling equal rows
 }
 
-// bind makes the plan ready for a model.
-func (pl *plan) bind(in *arrow.Schema, about *gpu.Info) (*bound, error) {
+// bind makes the plan ready for a model. elsewhere gives what decodes pictures in child processes; nil: they are decoded here.
+func (pl *plan) bind(in *arrow.Schema, about *gpu.Info, elsewhere func(*media.InputRule) (*media.Elsewhere, error)) (*bound, error) {
 	b := &bound{}
 	given := map[string]bool{}
-	target := prep.Target{Inputs: about.Inputs, Batched: about.MaxBatch > 0}
+	target := prep.Target{Inputs: about.Inputs, Batched: about.MaxBatch > 0, Elsewhere: elsewhere}
 	for _, f := range pl.features {
 		fb, err := f.Bind(in, target)
 		if err != nil {

@@ -197,8 +197,12 @@ func (w *work) load(ctx context.Context, m gpu.Model, set []prep.Loader, req *gp
 	var asked []*question
 	err = w.gate.compute(ctx, func() error {
 		for k, r := range rows {
-			if err := fill(set, from, len(asked), r, req.Inputs); err != nil {
-				w.answers = append(w.answers, answer{q: qs[k], err: &rowError{model: w.spec.address.model, class: "input", err: err}})
+			err := fill(ctx, set, from, len(asked), r, req.Inputs)
+			if _, fatal := errors.AsType[*dataset.FatalError](err); fatal || err != nil && ctx.Err() != nil {
+				return err
+			}
+			if err != nil {
+				w.answers = append(w.answers, answer{q: qs[k], err: w.badInput(err)})
 				continue
 			}
 			asked = append(asked, qs[k])
@@ -217,9 +221,9 @@ func (w *work) load(ctx context.Context, m gpu.Model, set []prep.Loader, req *gp
 }
 
 // fill loads one row into place slot of all tensors.
-func fill(set []prep.Loader, from []int, slot int, r prep.Row, tensors []gpu.Tensor) error {
+func fill(ctx context.Context, set []prep.Loader, from []int, slot int, r prep.Row, tensors []gpu.Tensor) error {
 	for i, l := range set {
-		if err := l.Fill(slot, r, tensors[from[i]:from[i+1]]); err != nil {
+		if err := l.Fill(ctx, slot, r, tensors[from[i]:from[i+1]]); err != nil {
 			return err
 		}
 	}

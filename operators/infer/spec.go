@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/operators/infer/internal/post"
+	"github.com/sluice-data/sluice/operators/isolate"
 )
 
 func init() {
@@ -41,6 +42,10 @@ type spec struct {
 	address address
 	plan    *plan
 	about   func() (*gpu.Info, error) // asks the model once
+	weight  func() (weight, error)    // measures it once
+	// isolated has models of this process and decoders of pictures run in child processes, in which a picture may take the time-out.
+	isolated bool
+	timeout  time.Duration
 }
 
 func newSpec(name string, d Deps, p Params, embed bool) (*spec, error) {
@@ -65,14 +70,14 @@ func newSpec(name string, d Deps, p Params, embed bool) (*spec, error) {
 	if s.address, err = parseAddress(model); err != nil {
 		return nil, err
 	}
-	models, err := s.open() // what cannot be opened is a mistake of the plan
+	models, err := s.open(gpu.Options{}) // what cannot be opened is a mistake of the plan
 	if err != nil {
 		return nil, err
 	}
 	if err := closeAll(models); err != nil {
 		return nil, err
 	}
-	s.about = sync.OnceValues(s.ask)
+	s.about, s.weight = sync.OnceValues(s.ask), sync.OnceValues(s.measure)
 	return s, nil
 }
 
@@ -89,7 +94,7 @@ const planTime = 10 * time.Second
 
 // ask has the first replica that answers describe the model.
 func (s *spec) ask() (*gpu.Info, error) {
-	models, err := s.open()
+	models, err := s.open(gpu.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +119,31 @@ var (
 	_ dataset.FilterCommuter = (*spec)(nil)
 	_ dataset.NotFusible     = (*spec)(nil)
 	_ dataset.Memory         = (*spec)(nil)
+	_ dataset.PartIsolable   = (*spec)(nil)
 )
+
+// Isolated implements dataset.PartIsolable.
+func (s *spec) Isolated(timeout time.Duration) dataset.Spec {
+	c := *s
+	c.isolated, c.timeout = true, timeout
+	c.about, c.weight = sync.OnceValues(c.ask), sync.OnceValues(c.measure)
+	return &c
+}
+
+// modelIsolated says that the model runs in a child process.
+func (s *spec) modelIsolated() bool { return s.isolated && s.address.scheme == inProcessScheme }
 
 func (s *spec) Name() string               { return s.name }
 func (*spec) Version() int                 { return 1 }
 func (*spec) Instances() dataset.Instances { return dataset.Any }
-func (*spec) Holds() string                { return "streams" }
-func (*spec) NotFusible() bool             { return true }
-func (*spec) RowsOneToOne() bool           { return true }
+func (s *spec) Holds() string {
+	if s.modelIsolated() {
+		return "streams, its model in a child process"
+	}
+	return "streams"
+}
+func (*spec) NotFusible() bool   { return true }
+func (*spec) RowsOneToOne() bool { return true }
 func (s *spec) Needs() dataset.Resources {
 	return dataset.Resources{NoCPU: true, Window: s.params.Window + 1}
 }
@@ -167,6 +189,11 @@ func (s *spec) Check(in []*arrow.Schema) (*arrow.Schema, error) {
 	if len(in) != 1 {
 		return nil, fmt.Errorf("it takes one input, not %d", len(in))
 	}
+	if s.isolated {
+		if _, err := isolate.Base(); err != nil {
+			return nil, fmt.Errorf("isolate: %w", err)
+		}
+	}
 	for _, f := range s.plan.features {
 		if err := f.Check(in[0]); err != nil {
 			return nil, err
@@ -192,7 +219,7 @@ func (s *spec) Check(in []*arrow.Schema) (*arrow.Schema, error) {
 		fields = append(fields, f)
 	}
 	if known != nil {
-		if _, err := s.plan.bind(in[0], known); err != nil {
+		if _, err := s.plan.bind(in[0], known, nil); err != nil {
 			return nil, err
 		}
 	}

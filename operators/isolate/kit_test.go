@@ -24,7 +24,7 @@ import (
 
 // TestMain is a child where the tests start one. It looks for what tests leave behind: goroutines, processes, shared memory.
 func TestMain(m *testing.M) {
-	Serve(registry)
+	Serve(registry, models)
 	if os.Getenv(parentVariable) != "" {
 		parent()
 		return

@@ -2,8 +2,10 @@ package isolate
 
 import (
 	"errors"
+	"time"
 
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
@@ -24,6 +26,8 @@ type order struct {
 	Out *child.Place `json:"out,omitempty"`
 	// room, granted: why there is none
 	Fault *fault `json:"fault,omitempty"`
+	// model
+	Model *modelOrder `json:"model,omitempty"`
 }
 
 // The orders.
@@ -32,6 +36,7 @@ const (
 	orderRows    = "rows"
 	orderRoom    = "room"    // answers needRoom
 	orderGranted = "granted" // answers needReserve
+	orderModel   = "model"   // the child runs a model from now on, and its orders are modelOrders
 )
 
 // step is one step of what the child runs, by the name of its definition.
@@ -77,12 +82,15 @@ type fault struct {
 	In    string `json:"step,omitempty"`
 	Sort  string `json:"sort,omitempty"` // which type of dataset's it has
 	Known bool   `json:"known,omitempty"`
+	After int64  `json:"after,omitempty"` // of transient ones, in nanoseconds
 }
 
 // The sorts of faults that steer.
 const (
-	sortFatal = "fatal"
-	sortUsage = "usage"
+	sortFatal     = "fatal"
+	sortUsage     = "usage"
+	sortTransient = "transient"
+	sortRequest   = "request" // gpu.ErrRequest
 )
 
 // faultOf writes an error; nil is none.
@@ -103,6 +111,10 @@ func faultOf(err error) *fault {
 		f.Sort = sortFatal
 	} else if _, ok := errors.AsType[*dataset.UsageError](err); ok {
 		f.Sort = sortUsage
+	} else if t, ok := errors.AsType[*dataset.TransientError](err); ok {
+		f.Sort, f.After = sortTransient, int64(t.After)
+	} else if errors.Is(err, gpu.ErrRequest) {
+		f.Sort = sortRequest
 	}
 	return f
 }
@@ -124,9 +136,22 @@ func (f *fault) err() error {
 		return &dataset.FatalError{Err: err}
 	case sortUsage:
 		return &dataset.UsageError{Err: err}
+	case sortTransient:
+		return &dataset.TransientError{Err: err, After: time.Duration(f.After)}
+	case sortRequest:
+		return atFault{err}
 	}
 	return err
 }
+
+// atFault is an error that is also gpu.ErrRequest, and does not say so twice.
+type atFault struct{ error }
+
+// Is implements what errors.Is asks.
+func (atFault) Is(target error) bool { return target == gpu.ErrRequest }
+
+// Unwrap returns the cause.
+func (e atFault) Unwrap() error { return e.error }
 
 // classed is an error that is counted under a class.
 type classed struct {

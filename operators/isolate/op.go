@@ -122,7 +122,7 @@ func (o *op) running(ctx context.Context) (*child.Proc, error) {
 	if a, ok := o.rt.Allocator().(*block.Allocator); ok {
 		limit = a.Budget()
 	}
-	p, err := startChild(o.spec.Name(), &child.Launch{Log: o.rt.Logger(), Limit: limit, LimitBy: "--memory"})
+	p, err := startChild(o.spec.Name(), 0, &child.Launch{Log: o.rt.Logger(), Limit: limit, LimitBy: "--memory"})
 	if err != nil {
 		return nil, &dataset.FatalError{Err: err}
 	}

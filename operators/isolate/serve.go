@@ -17,20 +17,22 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 	"github.com/sluice-data/sluice/dataset/codec"
+	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // childVariable is set for children.
 const childVariable = "SLUICE_ISOLATED"
 
-// Serve runs this process as a child and ends it, if it was started as one; else it does nothing. registry makes what is known by name.
-func Serve(registry func() (*dataset.Registry, error)) {
+// Serve runs this process as a child and ends it, if it was started as one; else it does nothing. registry makes what is known by name, and models
+// are opened by the scheme of their address.
+func Serve(registry func() (*dataset.Registry, error), models map[string]gpu.Opener) {
 	if os.Getenv(childVariable) == "" {
 		return
 	}
 	os.Unsetenv(childVariable) // programs that we start are none
 	debug.SetTraceback("single")
-	s := &server{engine: child.Inherit(), registry: registry}
+	s := &server{engine: child.Inherit(), registry: registry, models: models}
 	if err := s.serve(); err != nil {
 		fmt.Fprintln(os.Stderr, "isolated step:", err)
 		os.Exit(1)
@@ -45,6 +47,7 @@ const idleMemory = 16 << 20
 type server struct {
 	engine   *child.Engine
 	registry func() (*dataset.Registry, error)
+	models   map[string]gpu.Opener
 	// The engine removes segments that it needs no more; they are gone when nobody maps them. So what is mapped for a block is not for longer.
 	marks, inputs, rooms child.Maps
 	op                   dataset.Operator
@@ -72,6 +75,8 @@ func (s *server) serve() error {
 			return err
 		}
 		switch o.Op {
+		case orderModel:
+			return serveModel(s.engine, s.models, o.Model)
 		case orderOpen:
 			err = s.open(&o)
 		case orderRows:

@@ -132,9 +132,12 @@ func (s *spec) New(in []*arrow.Schema) (dataset.Operator, error) {
 // startTime is how long a child may take to be there.
 const startTime = time.Minute
 
+// Base is what a child takes before it does anything, beside the pages of the program, which it shares with us. The error says why none can be started.
+func Base() (int64, error) { return baseBytes() }
+
 // baseBytes is what a child takes before it does anything, beside the pages of the program, which it shares with us; one is started to find out, once.
 var baseBytes = sync.OnceValues(func() (int64, error) {
-	p, err := startChild("", nil)
+	p, err := startChild("", 0, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -143,8 +146,8 @@ var baseBytes = sync.OnceValues(func() (int64, error) {
 	return n, nil
 })
 
-// startChild starts a child and waits until it is there.
-func startChild(name string, l *child.Launch) (*child.Proc, error) {
+// startChild starts a child that runs on so many processors, 2 if 0, and waits until it is there.
+func startChild(name string, slots int, l *child.Launch) (*child.Proc, error) {
 	if l == nil {
 		l = &child.Launch{}
 	}
@@ -153,7 +156,11 @@ func startChild(name string, l *child.Launch) (*child.Proc, error) {
 		return nil, err
 	}
 	l.Program, l.Args, l.What, l.IsGo = exe, []string{"isolated", name}, "isolated step", true
-	l.Env = append(l.Env, childVariable+"=1", "GOMAXPROCS=2", "GOGC=50", "GOTRACEBACK=single")
+	l.Env = append(l.Env, childVariable+"=1", "GOGC=50", "GOTRACEBACK=single")
+	if slots == 0 {
+		slots = 2
+	}
+	l.Env = append(l.Env, fmt.Sprint("GOMAXPROCS=", slots))
 	p, err := child.Start(*l)
 	if err != nil {
 		return nil, fmt.Errorf("start child: %w", err)
@@ -179,13 +186,13 @@ func executable() (string, error) {
 	return os.Executable()
 }
 
-// hear reads a report.
-func hear(ctx context.Context, p *child.Proc, watch func() error, r *report) error {
+// hear reads a report, of the type that the child's job has.
+func hear[T any](ctx context.Context, p *child.Proc, watch func() error, r *T) error {
 	body, err := p.Receive(ctx, watch)
 	if err != nil {
 		return err
 	}
-	*r = report{}
+	*r = *new(T)
 	if err := json.Unmarshal(body, r); err != nil {
 		return p.Stop(&child.Died{Text: fmt.Sprintf("the process wrote a message that is none: %v", err), Kind: "process"})
 	}
@@ -193,7 +200,7 @@ func hear(ctx context.Context, p *child.Proc, watch func() error, r *report) err
 }
 
 // tell sends an order.
-func tell(p *child.Proc, o order) error {
+func tell[T any](p *child.Proc, o T) error {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return fmt.Errorf("write order: %w", err)

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
+	"github.com/sluice-data/sluice/operators/isolate"
 	"github.com/sluice-data/sluice/operators/media/internal/imaging"
 )
 
@@ -36,24 +38,39 @@ func CropBoxes(p CropBoxesParams) (dataset.Spec, error) {
 		return nil, errors.New("it needs the column of boxes: crop-boxes boxes")
 	}
 	p.In, _ = columns(p.In, "")
-	return &cropBoxes{p}, nil
+	return &cropBoxes{CropBoxesParams: p}, nil
 }
 
-type cropBoxes struct{ CropBoxesParams }
+type cropBoxes struct {
+	CropBoxesParams
+	isolated bool // pictures are decoded in a child process
+	timeout  time.Duration
+}
 
 var (
 	_ dataset.Spec           = (*cropBoxes)(nil)
 	_ dataset.Columner       = (*cropBoxes)(nil)
 	_ dataset.FilterCommuter = (*cropBoxes)(nil)
 	_ dataset.Memory         = (*cropBoxes)(nil)
+	_ dataset.PartIsolable   = (*cropBoxes)(nil)
 )
+
+// Isolated implements dataset.PartIsolable.
+func (c *cropBoxes) Isolated(timeout time.Duration) dataset.Spec {
+	return &cropBoxes{c.CropBoxesParams, true, timeout}
+}
 
 func (*cropBoxes) Name() string                 { return "crop-boxes" }
 func (*cropBoxes) Version() int                 { return 2 }
 func (c *cropBoxes) Params() any                { return c.CropBoxesParams }
 func (*cropBoxes) Needs() dataset.Resources     { return dataset.Resources{} }
 func (*cropBoxes) Instances() dataset.Instances { return dataset.Any }
-func (*cropBoxes) Holds() string                { return "streams" }
+func (c *cropBoxes) Holds() string {
+	if c.isolated {
+		return "streams, decodes in child processes"
+	}
+	return "streams"
+}
 
 // Columns implements dataset.Columner.
 func (c *cropBoxes) Columns(_ *arrow.Schema, want []string) []string {
@@ -125,24 +142,35 @@ func (c *cropBoxes) New(in []*arrow.Schema) (dataset.Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &boxCutter{out: out, image: at, boxes: in[0].FieldIndices(c.Boxes)[0], encoded: encoded}, nil
+	if c.isolated && encoded {
+		if _, err := isolate.Base(); err != nil {
+			return nil, fmt.Errorf("isolate: %w", err)
+		}
+	}
+	return &boxCutter{spec: c, out: out, image: at, boxes: in[0].FieldIndices(c.Boxes)[0], encoded: encoded}, nil
 }
 
 // boxCutter is one instance of crop-boxes.
 type boxCutter struct {
+	spec         *cropBoxes
 	out          *arrow.Schema
 	image, boxes int
 	encoded      bool
 	rt           dataset.Runtime
 	worker       *imaging.Worker
 	held         reservation
+	elsewhere    *Elsewhere      // decodes; nil: it is done here
+	decoded      func()          // gives back what it gave
 	fields       [4]*array.Int32 // of the boxes of the block in hand
 }
 
 // Open implements dataset.Operator.
-func (c *boxCutter) Open(_ context.Context, rt dataset.Runtime) error {
+func (c *boxCutter) Open(ctx context.Context, rt dataset.Runtime) (err error) {
 	c.rt, c.worker = rt, imaging.NewWorker()
-	return nil
+	if c.spec.isolated && c.encoded {
+		c.elsewhere, err = OpenElsewhere(ctx, rt, nil, c.spec.timeout)
+	}
+	return err
 }
 
 // Flush implements dataset.Operator.
@@ -153,8 +181,20 @@ func (c *boxCutter) Close() error {
 	if c.worker != nil {
 		c.worker.Close()
 	}
+	c.giveBack()
 	c.held.release()
+	if c.elsewhere != nil {
+		return c.elsewhere.Close()
+	}
 	return nil
+}
+
+// giveBack ends the use of a picture that was decoded elsewhere.
+func (c *boxCutter) giveBack() {
+	if c.decoded != nil {
+		c.decoded()
+		c.decoded = nil
+	}
 }
 
 // cuts are the rows that are gathered for a block.
@@ -259,16 +299,24 @@ func (c *boxCutter) picture(ctx context.Context, cells *cells, row int) (*imagin
 		return nil, err
 	}
 	c.worker.Reset()
-	p := &imaging.Program{Mode: imaging.ModeRGB}
-	if err := c.held.atLeast(ctx, c.rt, c.worker.NeedBytes(p, h), c.worker.Trim); err != nil {
+	if err := c.held.atLeast(ctx, c.rt, c.worker.NeedBytes(rgb, h), c.worker.Trim); err != nil {
 		var row dataset.Classed
 		if !errors.As(err, &row) {
 			return nil, stopError{err}
 		}
 		return nil, err
 	}
-	res, err := c.worker.Run(p, cells.file(row), h)
-	return res.Image, err
+	if c.elsewhere == nil {
+		res, err := c.worker.Run(rgb, cells.file(row), h)
+		return res.Image, err
+	}
+	c.giveBack()
+	m, release, err := c.elsewhere.pixels(ctx, cells.file(row), h.Width*h.Height*4)
+	if _, fatal := errors.AsType[*dataset.FatalError](err); fatal || err != nil && ctx.Err() != nil {
+		return nil, stopError{err}
+	}
+	c.decoded = release
+	return m, err
 }
 
 // emit hands on what is gathered.

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/sluice-data/sluice/dataset"
 	dt "github.com/sluice-data/sluice/dataset/datasettest"
 	"github.com/sluice-data/sluice/dataset/datasettest/arraytest"
 )
@@ -46,10 +47,13 @@ func TestCropBoxes(t *testing.T) {
 	make := func(t *testing.T, mem *arraytest.Memory) arrow.RecordBatch {
 		return arraytest.FromJSON(t, mem, schema, rows)
 	}
-	dt.Shapes(t, make, func(t *testing.T, mem *arraytest.Memory, in dt.Input) {
+	test := func(t *testing.T, mem *arraytest.Memory, in dt.Input, isolated bool) {
 		spec, err := CropBoxes(CropBoxesParams{Boxes: "boxes"})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if isolated {
+			spec = spec.(dataset.PartIsolable).Isolated(0)
 		}
 		got := dt.Run(t, mem, spec, dt.Config{BlockBytes: 20}, in)
 		var have []string
@@ -76,5 +80,9 @@ func TestCropBoxes(t *testing.T) {
 		if c := got.Causes(); len(c) != 2 || !strings.HasPrefix(c[0], "1:4: ") || !slices.Contains(c, "1:5: box 1 lies outside the picture of 10x6") {
 			t.Errorf("failures are %q", c)
 		}
+	}
+	dt.Shapes(t, make, func(t *testing.T, mem *arraytest.Memory, in dt.Input) { test(t, mem, in, false) })
+	t.Run("isolated", func(t *testing.T) {
+		dt.Shapes(t, make, func(t *testing.T, mem *arraytest.Memory, in dt.Input) { test(t, mem, in, true) })
 	})
 }

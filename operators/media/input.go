@@ -1,6 +1,7 @@
 package media
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -33,6 +34,19 @@ func (r *InputRule) Channels() int {
 		return 1
 	}
 	return 3
+}
+
+// Most is the largest size of a tensor.
+func (r *InputRule) Most() (w, h int) {
+	mult := max(1, r.Multiple)
+	up := func(n int) int { return (n + mult - 1) / mult * mult }
+	switch r.Fit {
+	case "height":
+		return up(r.Width), r.Height
+	case "limit":
+		return up(r.Width), up(r.Width)
+	}
+	return r.Width, r.Height
 }
 
 // Validate says what is wrong with a rule.
@@ -69,6 +83,8 @@ type Input struct {
 	table   [3][256]float32
 	cells   *cells
 	column  arrow.Array // that cells read
+	// elsewhere decodes in another process; nil: it is done here.
+	elsewhere *Elsewhere
 }
 
 // NewInput makes an Input for columns of type dt: encoded pictures, binary, or pixels.
@@ -94,6 +110,9 @@ func NewInput(rule InputRule, dt arrow.DataType) (*Input, error) {
 	}
 	return in, nil
 }
+
+// DecodeElsewhere has encoded pictures decoded there, if e is not nil.
+func (in *Input) DecodeElsewhere(e *Elsewhere) { in.elsewhere = e }
 
 // IsPicture says whether a column of type dt holds pictures, and whether they are encoded.
 func IsPicture(dt arrow.DataType) (encoded bool, err error) {
@@ -137,31 +156,31 @@ func (in *Input) Measure(column arrow.Array, row int) (Geometry, error) {
 	if err := in.read(column); err != nil {
 		return Geometry{}, err
 	}
-	var g Geometry
 	if in.encoded {
-		limits := imaging.DefaultLimits
-		if in.rule.MaxBytes > 0 {
-			limits.MaxBytes = in.rule.MaxBytes
-		}
-		h, err := imaging.ReadHeader(in.cells.file(row), limits)
-		if err != nil {
-			return g, err
-		}
-		g.header, g.Width, g.Height = h, h.Width, h.Height
-	} else {
-		m, err := in.cells.pixels(row)
-		if err != nil {
-			return g, err
-		}
-		g.Width, g.Height = m.W, m.H
+		return in.measureFile(in.cells.file(row))
 	}
+	m, err := in.cells.pixels(row)
+	if err != nil {
+		return Geometry{}, err
+	}
+	g := Geometry{Width: m.W, Height: m.H}
 	in.fit(&g)
-	p := in.program(&g)
-	if in.encoded {
-		g.Scratch = in.worker.NeedBytes(p, g.header)
-	} else if m, err := in.cells.pixels(row); err == nil {
-		g.Scratch = in.worker.NeedPixelBytes(p, m)
+	g.Scratch = in.worker.NeedPixelBytes(in.program(&g), m)
+	return g, nil
+}
+
+func (in *Input) measureFile(file []byte) (Geometry, error) {
+	limits := imaging.DefaultLimits
+	if in.rule.MaxBytes > 0 {
+		limits.MaxBytes = in.rule.MaxBytes
 	}
+	h, err := imaging.ReadHeader(file, limits)
+	if err != nil {
+		return Geometry{}, err
+	}
+	g := Geometry{Width: h.Width, Height: h.Height, header: h}
+	in.fit(&g)
+	g.Scratch = in.worker.NeedBytes(in.program(&g), h)
 	return g, nil
 }
 
@@ -210,12 +229,44 @@ func (in *Input) program(g *Geometry) *imaging.Program {
 }
 
 // Fill writes the tensor of a picture: g.W*g.H*Channels values. What the picture does not cover is 0.
-func (in *Input) Fill(dst []float32, column arrow.Array, row int, g Geometry) error {
-	m, err := in.pixels(column, row, &g)
+func (in *Input) Fill(ctx context.Context, dst []float32, column arrow.Array, row int, g Geometry) error {
+	if err := in.read(column); err != nil {
+		return err
+	}
+	switch {
+	case in.encoded && in.elsewhere != nil:
+		return in.elsewhere.tensor(ctx, dst, in.cells.file(row))
+	case in.encoded:
+		return in.fillFile(dst, in.cells.file(row), g)
+	}
+	m, err := in.cells.pixels(row)
 	if err != nil {
 		return err
 	}
+	in.worker.Reset()
+	res, err := in.worker.RunPixels(in.program(&g), m)
+	if err != nil {
+		return err
+	}
+	return in.write(dst, res.Image, g)
+}
+
+// fillFile writes the tensor of an encoded picture.
+func (in *Input) fillFile(dst []float32, file []byte, g Geometry) error {
+	in.worker.Reset()
+	res, err := in.worker.Run(in.program(&g), file, g.header)
+	if err != nil {
+		return err
+	}
+	return in.write(dst, res.Image, g)
+}
+
+// write turns pixels of the tensor's size into values.
+func (in *Input) write(dst []float32, m *imaging.Image, g Geometry) error {
 	ch := in.rule.Channels()
+	if m.W != g.UsedW || m.H != g.UsedH || m.Model.Channels() != ch || m.Depth != 8 {
+		return fmt.Errorf("make tensor: the picture became %dx%d %s", m.W, m.H, m.Model)
+	}
 	if len(dst) != g.W*g.H*ch {
 		return fmt.Errorf("make tensor: %d values for %dx%d with %d channels", len(dst), g.W, g.H, ch)
 	}
@@ -242,33 +293,6 @@ func (in *Input) Fill(dst []float32, column arrow.Array, row int, g Geometry) er
 		}
 	}
 	return nil
-}
-
-// pixels runs the program.
-func (in *Input) pixels(column arrow.Array, row int, g *Geometry) (*imaging.Image, error) {
-	if err := in.read(column); err != nil {
-		return nil, err
-	}
-	in.worker.Reset()
-	p := in.program(g)
-	var res imaging.Result
-	var err error
-	if in.encoded {
-		res, err = in.worker.Run(p, in.cells.file(row), g.header)
-	} else {
-		var m *imaging.Image
-		if m, err = in.cells.pixels(row); err == nil {
-			res, err = in.worker.RunPixels(p, m)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	m := res.Image
-	if m.W != g.UsedW || m.H != g.UsedH || m.Model.Channels() != in.rule.Channels() || m.Depth != 8 {
-		return nil, fmt.Errorf("make tensor: the picture became %dx%d %s", m.W, m.H, m.Model)
-	}
-	return m, nil
 }
 
 // Close frees native handles and scratch memory.

@@ -2,12 +2,22 @@ package media
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"reflect"
 	"testing"
 
 	"github.com/sluice-data/sluice/dataset"
+	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/operators"
+	"github.com/sluice-data/sluice/operators/isolate"
 )
+
+// TestMain is a child where a test starts one.
+func TestMain(m *testing.M) {
+	isolate.Serve(func() (*dataset.Registry, error) { return nil, errors.New("no steps here") }, map[string]gpu.Opener{PictureScheme: OpenPicture})
+	os.Exit(m.Run())
+}
 
 // TestRecipes builds programs again from what they say of themselves, as a child process does.
 func TestRecipes(t *testing.T) {

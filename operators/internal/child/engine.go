@@ -14,7 +14,8 @@ const (
 	lifeFile   = 4
 )
 
-// Engine is the connection of a child that is a Go program to the process that started it. It is used by one goroutine.
+// Engine is the connection of a child that is a Go program to the process that started it. One goroutine at a
+// time sends, and one receives.
 type Engine struct{ sock *os.File }
 
 // Inherit takes over what Start gave this process, which from then on ends when the one that started it does.

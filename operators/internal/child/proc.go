@@ -29,7 +29,8 @@ type Launch struct {
 	LimitBy string
 }
 
-// Proc is one process. Its methods are called by one goroutine at a time. End must be called once.
+// Proc is one process. Send is called by one goroutine at a time, and so is Receive, which may wait meanwhile; Look, Stop and Death are safe for concurrent
+// use. End must be called once.
 type Proc struct {
 	Launch
 	// Pid is its number.
@@ -67,8 +68,8 @@ func IsDied(err error) bool {
 	return ok
 }
 
-// look is called while something is waited for: it ends a process that has taken too much memory.
-func (p *Proc) look() error {
+// Look ends the process if it has taken too much memory, and says why it is gone if it is. Receive calls it while it waits.
+func (p *Proc) Look() error {
 	select {
 	case <-p.done:
 		return p.Death()
@@ -139,7 +140,7 @@ func (p *Proc) Send(body []byte) error { return p.wire.send(body) }
 // called every tenth of a second meanwhile, and gives up with its error.
 func (p *Proc) Receive(ctx context.Context, watch func() error) ([]byte, error) {
 	body, err := p.wire.receive(ctx, func() error {
-		if err := p.look(); err != nil || watch == nil {
+		if err := p.Look(); err != nil || watch == nil {
 			return err
 		}
 		return watch()

@@ -18,7 +18,7 @@ const maxMessage = 64 << 20
 // tick is how often a wait looks at the process.
 const tick = 100 * time.Millisecond
 
-// wire is the control connection to a process. It is used by one goroutine at a time.
+// wire is the control connection to a process. One goroutine at a time sends, and one receives.
 type wire struct {
 	conn  *net.UnixConn
 	buf   [16 << 10]byte

@@ -23,10 +23,15 @@ type display interface {
 type lookout struct {
 	w     atomic.Pointer[Watcher]
 	begun func(*dataset.Report) // nil, or is told of a run that begins, before it does anything
+	// offHeap is told how much of the budget is not for Go's heap; nil: nobody wants to know.
+	offHeap func(bytes int64)
 }
 
 func (l *lookout) set(w Watcher) {
 	l.w.Store(&w)
+	if l.offHeap != nil {
+		l.offHeap(w.OffHeapBytes())
+	}
 	if l.begun != nil {
 		r := w.Snapshot()
 		l.begun(&r)

@@ -14,6 +14,7 @@ import (
 type fakeWatcher struct{ r dataset.Report }
 
 func (w fakeWatcher) Snapshot() dataset.Report { return w.r }
+func (fakeWatcher) OffHeapBytes() int64        { return 0 }
 
 // lockedText collects what displays write.
 type lockedText struct {

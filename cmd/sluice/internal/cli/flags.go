@@ -115,7 +115,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.from, "from", "", "read the source with `READER`, whatever its extension")
 	fs.StringVar(&f.to, "to", "", "write with `WRITER`, whatever the extension; table prints a table")
 	fs.StringVar(&f.log, "log", "", "add rare events, what Python functions print, and their tracebacks to `FILE`")
-	fs.BoolVar(&f.isolate, "isolate", false, "decode in child processes: a file that crashes or hangs a decoder is then a row that fails")
+	fs.BoolVar(&f.isolate, "isolate", false, "decoders and models in child processes: a file that crashes or hangs one is then a row that fails")
 	fs.DurationVar(&f.isolateTime, "isolate-timeout", 0, "with --isolate, how much `TIME` one file may take (default 1m0s)")
 	f.see.register(fs)
 	fs.StringArrayVar(&f.set, "set", nil, "placeholder {NAME} of a job file: `NAME=VALUE`")

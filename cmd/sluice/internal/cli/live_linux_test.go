@@ -101,6 +101,7 @@ type turning struct {
 }
 
 func (w *turning) Snapshot() dataset.Report { return *w.r.Load() }
+func (*turning) OffHeapBytes() int64        { return 0 }
 
 func (w *turning) set(r dataset.Report) { w.r.Store(&r) }
 

@@ -32,7 +32,10 @@ type Session interface {
 }
 
 // Watcher gives a look at a run while it goes on.
-type Watcher interface{ Snapshot() dataset.Report }
+type Watcher interface {
+	Snapshot() dataset.Report
+	OffHeapBytes() int64
+}
 
 // Settings are what flags say about the session; zero values are defaults.
 type Settings struct {

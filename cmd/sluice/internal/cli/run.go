@@ -115,7 +115,9 @@ func (a *app) open(ctx context.Context, command string, parse parser) (*job, err
 		j.settings.MemoryBytes = a.DefaultMemory()
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(j.settings.MemoryBytes + memoryHeadroom)
+		limit := j.settings.MemoryBytes + memoryHeadroom
+		debug.SetMemoryLimit(limit)
+		j.look.offHeap = func(n int64) { debug.SetMemoryLimit(max(limit-n, memoryHeadroom)) } // it limits Go's heap only
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -15,6 +15,7 @@ type standstill struct{ since time.Time }
 func (s *standstill) Snapshot() dataset.Report {
 	return dataset.Report{Progress: dataset.Progress{State: dataset.RunRunning, Quiet: time.Since(s.since).Round(time.Second)}}
 }
+func (*standstill) OffHeapBytes() int64 { return 0 }
 
 func TestStallsAreToldAgainLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package prep
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 
@@ -158,7 +159,7 @@ func (l *audioLoader) decode(r Row) error {
 }
 
 // Fill implements Loader.
-func (l *audioLoader) Fill(_ int, r Row, t []gpu.Tensor) error {
+func (l *audioLoader) Fill(_ context.Context, _ int, r Row, t []gpu.Tensor) error {
 	if len(l.samples) == 0 {
 		if err := l.decode(r); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package prep
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -76,7 +77,7 @@ func (b *constantBound) Begin(rows []Row) ([]gpu.Tensor, error) {
 }
 
 // Fill implements Loader.
-func (b *constantBound) Fill(slot int, _ Row, t []gpu.Tensor) error {
+func (b *constantBound) Fill(_ context.Context, slot int, _ Row, t []gpu.Tensor) error {
 	dst := slotBytes(&t[0], slot, b.n*b.in.Type.Size())
 	return each(b.n, func(i int) error { return gpu.PutFloat(dst, b.in.Type, i, b.Value) })
 }

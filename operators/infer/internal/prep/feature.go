@@ -1,10 +1,13 @@
 package prep
 
 import (
+	"context"
+
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/sluice-data/sluice/dataset/block"
 	"github.com/sluice-data/sluice/gpu"
+	"github.com/sluice-data/sluice/operators/media"
 )
 
 // Feature makes tensors of the request from one column.
@@ -15,12 +18,16 @@ type Feature interface {
 	Check(s *arrow.Schema) error
 	// Bind makes it ready for rows of the schema and a model.
 	Bind(s *arrow.Schema, m Target) (Bound, error)
+	// Largest gives the tensors of one row of the largest size, of zeros; ok is false where only rows tell.
+	Largest(m Target) (ts []gpu.Tensor, ok bool)
 }
 
 // Target is what a feature must know of the model.
 type Target struct {
 	Inputs  []gpu.TensorInfo
 	Batched bool // tensors begin with the batch dimension, which Inputs show as -1
+	// Elsewhere gives what decodes encoded pictures in another process; nil: they are decoded here.
+	Elsewhere func(rule *media.InputRule) (*media.Elsewhere, error)
 }
 
 // Row is one row of a block that the caller holds.
@@ -54,7 +61,7 @@ type Loader interface {
 	Begin(rows []Row) ([]gpu.Tensor, error)
 	// Fill writes row r, which is one of those Begin was given, into place slot of the tensors, whose Data or Strings are made. An error is the
 	// row's; its slot is used for the next then.
-	Fill(slot int, r Row, t []gpu.Tensor) error
+	Fill(ctx context.Context, slot int, r Row, t []gpu.Tensor) error
 	// Close frees what the loader holds.
 	Close()
 }

@@ -1,6 +1,7 @@
 package prep
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -48,19 +49,25 @@ func (p *Picture) Bind(s *arrow.Schema, m Target) (Bound, error) {
 	if n := len(b.want); n != 3 && n != 4 {
 		return nil, fmt.Errorf("input %q of the model takes %v a row, no picture", in.Name, b.want)
 	}
-	measure, err := media.NewInput(p.Rule, b.dt)
-	b.measure = measure
+	var err error
+	if b.measure, err = media.NewInput(p.Rule, b.dt); err != nil {
+		return nil, err
+	}
+	if encoded, _ := media.IsPicture(b.dt); encoded && m.Elsewhere != nil {
+		b.elsewhere, err = m.Elsewhere(&p.Rule)
+	}
 	return b, err
 }
 
 type pictureBound struct {
 	*Picture
-	at      int
-	in      gpu.TensorInfo
-	dt      arrow.DataType
-	batched bool
-	want    []int64
-	measure *media.Input // reads headers only: it holds no memory
+	at        int
+	in        gpu.TensorInfo
+	dt        arrow.DataType
+	batched   bool
+	want      []int64
+	measure   *media.Input     // reads headers only: it holds no memory
+	elsewhere *media.Elsewhere // decodes; nil: loaders do
 }
 
 // Tensors implements Bound.
@@ -119,6 +126,7 @@ func (l *pictureLoader) Begin(rows []Row) ([]gpu.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
+		in.DecodeElsewhere(l.elsewhere)
 		l.input = in
 	}
 	g, err := l.measure0(rows[0])
@@ -134,7 +142,7 @@ func (l *pictureLoader) measure0(r Row) (media.Geometry, error) {
 }
 
 // Fill implements Loader.
-func (l *pictureLoader) Fill(slot int, r Row, t []gpu.Tensor) error {
+func (l *pictureLoader) Fill(ctx context.Context, slot int, r Row, t []gpu.Tensor) error {
 	g, err := l.measure0(r)
 	if err != nil {
 		return err
@@ -148,7 +156,7 @@ func (l *pictureLoader) Fill(slot int, r Row, t []gpu.Tensor) error {
 		}
 		floats = l.buf[:n]
 	}
-	if err := l.input.Fill(floats, r.Block.Column(l.at), r.Index, g); err != nil {
+	if err := l.input.Fill(ctx, floats, r.Block.Column(l.at), r.Index, g); err != nil {
 		return err
 	}
 	l.sizes[slot] = g

@@ -1,6 +1,7 @@
 package prep
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -154,7 +155,7 @@ func (l *rawLoader) Begin(rows []Row) ([]gpu.Tensor, error) {
 }
 
 // Fill implements Loader.
-func (l *rawLoader) Fill(slot int, r Row, t []gpu.Tensor) error {
+func (l *rawLoader) Fill(_ context.Context, slot int, r Row, t []gpu.Tensor) error {
 	col := r.Block.Column(l.at)
 	if l.cells.text {
 		t[0].Strings[slot] = l.cells.bytes(col, r.Index)

@@ -1,6 +1,7 @@
 package prep
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -17,8 +18,11 @@ type Text struct {
 	Column           string
 	IDs, Mask, Types string // inputs; Mask and Types may be empty
 	Tokenizer        func() (*token.Tokenizer, error)
-	MaxTokens        int // 0: as the tokenizer says, else 512
+	MaxTokens        int // 0: as the tokenizer says, else mostTokens
 }
+
+// mostTokens is how many tokens a text may have where nobody says.
+const mostTokens = 512
 
 // Columns implements Feature.
 func (t *Text) Columns() []string { return []string{t.Column} }
@@ -50,7 +54,7 @@ func (t *Text) Bind(s *arrow.Schema, m Target) (Bound, error) {
 		b.most = tok.MaxTokens
 	}
 	if b.most == 0 {
-		b.most = 512
+		b.most = mostTokens
 	}
 	for _, name := range []string{t.IDs, t.Mask, t.Types} {
 		if name == "" {
@@ -146,7 +150,7 @@ func (l *textLoader) Begin(rows []Row) ([]gpu.Tensor, error) {
 }
 
 // Fill implements Loader.
-func (l *textLoader) Fill(slot int, r Row, t []gpu.Tensor) error {
+func (l *textLoader) Fill(_ context.Context, slot int, r Row, t []gpu.Tensor) error {
 	i := 0
 	for l.rows[i] != r {
 		i++

@@ -2,6 +2,7 @@ package prep
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -105,7 +106,7 @@ func (w *Window) ends(file []byte) (head, tail []byte) {
 }
 
 // Fill implements Loader.
-func (l *windowLoader) Fill(slot int, r Row, t []gpu.Tensor) error {
+func (l *windowLoader) Fill(_ context.Context, slot int, r Row, t []gpu.Tensor) error {
 	head, tail := l.ends(bytesOf(storage(r.Block.Column(l.at)), r.Index))
 	head, tail = head[:min(l.Head, len(head))], tail[max(0, len(tail)-l.Tail):]
 	dst := slotBytes(&t[0], slot, (l.Head+l.Tail)*t[0].Type.Size())

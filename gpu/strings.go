@@ -1,12 +1,12 @@
-package triton
+package gpu
 
 import (
 	"encoding/binary"
 	"fmt"
 )
 
-// packStrings writes byte strings as the protocol does: each after its length, 32 bits, little-endian.
-func packStrings(dst []byte, list [][]byte) []byte {
+// PackStrings appends byte strings as the open inference protocol writes them: each after its length, 32 bits, little-endian.
+func PackStrings(dst []byte, list [][]byte) []byte {
 	for _, s := range list {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s)))
 		dst = append(dst, s...)
@@ -14,7 +14,8 @@ func packStrings(dst []byte, list [][]byte) []byte {
 	return dst
 }
 
-func packedLen(list [][]byte) int {
+// PackedLen is how many bytes PackStrings makes of a list.
+func PackedLen(list [][]byte) int {
 	n := 0
 	for _, s := range list {
 		n += 4 + len(s)
@@ -22,8 +23,8 @@ func packedLen(list [][]byte) int {
 	return n
 }
 
-// unpackStrings reads n byte strings, which are parts of raw.
-func unpackStrings(raw []byte, n int64) ([][]byte, error) {
+// UnpackStrings reads n byte strings, which are parts of raw.
+func UnpackStrings(raw []byte, n int64) ([][]byte, error) {
 	if n > int64(len(raw)/4) {
 		return nil, fmt.Errorf("%d bytes are too few for %d strings", len(raw), n)
 	}

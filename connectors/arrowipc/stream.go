@@ -76,8 +76,17 @@ func readStreamSchema(r io.Reader) (*arrow.Schema, []arrowmeta.Field, error) {
 
 // sampleSchema reads the schema from the start of a stream.
 func sampleSchema(head []byte) (*arrow.Schema, error) {
-	s, _, err := readStreamSchema(bytes.NewReader(bytes.TrimPrefix(head, []byte(magic+"\x00\x00"))))
-	return s, err
+	rest, isFile := bytes.CutPrefix(head, []byte(magic+"\x00\x00"))
+	s, _, err := readStreamSchema(bytes.NewReader(rest))
+	return s, byFooter(err, isFile)
+}
+
+// byFooter adds to an error of the schema at the start of a file that its footer, which nobody has seen, may be sound.
+func byFooter(err error, isFile bool) error {
+	if err == nil || !isFile {
+		return err
+	}
+	return fmt.Errorf("%w; of an Arrow file the schema at the end is the one that holds (Polars writes such files): read it from disk, uncompressed", err)
 }
 
 // open reads the schema.
@@ -87,11 +96,12 @@ func (s *stream) open() (err error) {
 	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
 		return err
 	}
-	if string(head) != magic+"\x00\x00" {
+	isFile := string(head) == magic+"\x00\x00"
+	if !isFile {
 		s.r = io.MultiReader(bytes.NewReader(head[:n]), s.r)
 	}
 	s.schema, s.fields, err = readStreamSchema(s.r)
-	return err
+	return byFooter(err, isFile)
 }
 
 func (s *stream) next(func(uint64) bool) (*message, fetch, error) {

@@ -28,6 +28,16 @@ func TestFooterSchema(t *testing.T) {
 	if rows := connectortest.ReadAll(t, open(t, file.Local{}, p, Options{}, 0), connectortest.NewRuntime(t)); len(rows) != 150 {
 		t.Errorf("%d rows", len(rows))
 	}
+	packed, err := file.Packed(whole, "gzip") // its footer comes last
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p+".gz", packed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, file.Local{}, p+".gz", Options{}, 0).Schema(t.Context()); err == nil || !strings.Contains(err.Error(), "read it from disk, uncompressed") {
+		t.Errorf("compressed: %v", err)
+	}
 }
 
 // viewFile writes a file of one column of views.

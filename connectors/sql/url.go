@@ -27,6 +27,17 @@ type address struct {
 	options map[string]string // options of ours that stood in the URL
 }
 
+// namesPassword tells whether one of the parameters is called a password, in whatever spelling: one that the driver does not know would
+// still be kept and shown.
+func namesPassword(q url.Values) bool {
+	for name := range q {
+		if strings.Contains(strings.ToLower(name), "password") {
+			return true
+		}
+	}
+	return false
+}
+
 // parsePostgres takes a postgres:// URL apart. Passwords are refused: what is typed ends up in plans, logs and the history of shells.
 func parsePostgres(text string) (address, error) {
 	if len(text) > maxURL {
@@ -50,7 +61,7 @@ func parsePostgres(text string) (address, error) {
 	if err != nil {
 		return address{}, dataset.Usagef("open postgres %s: the part behind ? cannot be parsed; write %%XX for odd characters", host(u))
 	}
-	if _, has := u.User.Password(); has || q.Has("password") || q.Has("sslpassword") {
+	if _, has := u.User.Password(); has || namesPassword(q) {
 		return address{}, dataset.Usagef("open postgres %s: the URL holds a password, which would be kept in plans, logs and the shell's history; leave it out and set PGPASSWORD, or put it into ~/.pgpass or a service file (?service=name)", host(u))
 	}
 	a := address{options: map[string]string{}}

@@ -48,7 +48,8 @@ func init() {
 			"the frame as it is shown, decoded: what frames before it left is there, their areas disposed of as the file says, on a transparent canvas. Added are frame, its " +
 			"number from 0; frames, how many the file has; time_ms, when it begins; delay_ms, how long it is shown; and width, height and format, as decode adds them. " +
 			"The other columns are repeated. Rows without a picture leave. A file is taken whole or not at all: if it breaks off, or one of its frames is damaged, that is a row error, and " +
-			"none of its frames are there; frames beyond max= are not looked at. Frames stream: a file may have more of them than fit in memory, but for AVIF, whose decoder gives all at once (1 GiB at most).",
+			"none of its frames are there; pixels of frames beyond max= are not looked at. Frames stream: a file may have more of them than fit in memory, but for AVIF, whose decoder gives all at once (1 GiB at most). " +
+			"--isolate does not take this step out of the process.",
 		Example: "frames every=5 max=16",
 	}, framesDefaults, Frames)
 }

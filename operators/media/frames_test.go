@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/sluice-data/sluice/dataset/block"
 	dt "github.com/sluice-data/sluice/dataset/datasettest"
 	"github.com/sluice-data/sluice/dataset/datasettest/arraytest"
 )
@@ -145,8 +146,12 @@ func TestFramesLimits(t *testing.T) {
 			t.Errorf("%+v passed", p)
 		}
 	}
-	pixels := dt.Schema("image", arrow.BinaryTypes.String)
-	if _, err := op(t, "frames").Check([]*arrow.Schema{pixels}); err == nil || !strings.Contains(err.Error(), `column "image" is utf8, want image or binary`) {
+	pixels := dt.Schema("image", block.Pixels)
+	if _, err := op(t, "frames").Check([]*arrow.Schema{pixels}); err == nil || !strings.Contains(err.Error(), "in the place of decode") {
+		t.Errorf("pixels: %v", err)
+	}
+	text := dt.Schema("image", arrow.BinaryTypes.String)
+	if _, err := op(t, "frames").Check([]*arrow.Schema{text}); err == nil || !strings.Contains(err.Error(), `column "image" is utf8, want image or binary`) {
 		t.Errorf("text column: %v", err)
 	}
 }

@@ -83,6 +83,9 @@ func (s *step) check(in *arrow.Schema) (*arrow.Schema, error) {
 func (s *step) checkInput(f arrow.Field) error {
 	if s.decode != nil {
 		if isPixels(f.Type) {
+			if s.name != "decode" {
+				return fmt.Errorf("column %q is decoded already; put %s in the place of decode", f.Name, s.name)
+			}
 			return fmt.Errorf("column %q is decoded already; leave this decode out", f.Name)
 		}
 		if !isEncoded(f.Type) {

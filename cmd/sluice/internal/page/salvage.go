@@ -17,6 +17,8 @@ import (
 	"golang.org/x/image/draw"
 	_ "golang.org/x/image/tiff" // same
 	_ "golang.org/x/image/webp" // same
+
+	"github.com/sluice-data/sluice/operators/media"
 )
 
 // maxPixels is what is decoded for a picture of the page.
@@ -29,6 +31,9 @@ func salvage(data []byte) (img image.Image, ok bool) {
 			img, ok = nil, false
 		}
 	}()
+	if media.IsHEIF(data) { // the decoder that the image package knows shows whatever is in memory for a broken one
+		return nil, false
+	}
 	cfg, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil || cfg.Width <= 0 || cfg.Height <= 0 || cfg.Width > maxPixels/cfg.Height {
 		return nil, false

@@ -107,3 +107,44 @@ func BenchmarkResample(b *testing.B) {
 		w.scratch.release(slab, off)
 	}
 }
+
+// BenchmarkHEIF is decode to RGB, per picture: with libheif, if the machine has it, and AVIF in the sandbox.
+func BenchmarkHEIF(b *testing.B) {
+	for _, name := range []string{"rgb.avif", "rgb.heic"} {
+		data := fixture(b, name)
+		for kind, w := range map[string]*Worker{"auto": NewWorker(), "standard": NewStandardWorker()} {
+			if _, err := decodeWith(w, data, ModeRGB); err != nil {
+				w.Close()
+				continue // nothing here decodes it
+			}
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				defer w.Close()
+				b.ReportAllocs()
+				b.SetBytes(61 * 47 * 3)
+				for b.Loop() {
+					if _, err := decodeWith(w, data, ModeRGB); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkFrames plays an animation, all frames to RGB; bytes are those of its pixels.
+func BenchmarkFrames(b *testing.B) {
+	for _, name := range []string{"moving.gif", "moving.webp", "moving.png"} {
+		data := fixture(b, name)
+		b.Run(name, func(b *testing.B) {
+			w := NewWorker()
+			defer w.Close()
+			b.ReportAllocs()
+			b.SetBytes(6 * 40 * 30 * 3)
+			for b.Loop() {
+				if got, _, err := shown(w, data, ModeRGB); err != nil || len(got) != 6 {
+					b.Fatal(len(got), err)
+				}
+			}
+		})
+	}
+}

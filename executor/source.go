@@ -183,10 +183,14 @@ func (s *readState) readFrom(ctx context.Context) error {
 	if len(rest.Ranges) > 0 && s.pos > rest.Ranges[0].Start {
 		offset = s.pos
 	}
+	reading := &dataset.Reading{Ranges: rest.Ranges, Memory: s.worker.run.cfg.MemoryBytes, Charge: s.worker.stage.memory.charge}
+	ctx = dataset.WithReading(ctx, reading)
 	rd, err := s.worker.stage.Source.Open(ctx, s.rt, rest, offset)
 	if err != nil {
+		reading.Close()
 		return err
 	}
+	defer reading.Close()
 	defer rd.Close()
 	for {
 		if s.worker.stage.stopped.Load() || s.cur == len(s.split.Ranges)-1 && s.pos >= s.stop {

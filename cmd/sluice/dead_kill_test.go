@@ -77,19 +77,18 @@ func TestKillWithDeadLetters(t *testing.T) {
 // killed runs a command and kills it a while after it has committed dead letters, and tells whether it was still at work.
 func killed(t *testing.T, dir, target string, after time.Duration, args []string) bool {
 	t.Helper()
-	return killedAt(t, dir, stateOf(dir, target), 1, after, args)
-}
-
-// killedAt is killed with the folder of the result's state, and with how many segments of dead letters to wait for.
-func killedAt(t *testing.T, dir, state string, fresh int, after time.Duration, args []string) bool {
-	t.Helper()
-	segments := func() int {
-		names, err := filepath.Glob(filepath.Join(state, "*", "dead", "*"))
+	return killedAt(t, dir, func() int {
+		names, err := filepath.Glob(filepath.Join(stateOf(dir, target), "*", "dead", "*"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(names)
-	}
+	}, 1, after, args)
+}
+
+// killedAt is killed with a count of the segments of dead letters, and with how many to wait for.
+func killedAt(t *testing.T, dir string, segments func() int, fresh int, after time.Duration, args []string) bool {
+	t.Helper()
 	before := segments()
 	c := command(t, dir, args...)
 	if err := c.Start(); err != nil {

@@ -32,9 +32,8 @@ type SinkConfig struct {
 	Text func(row int) string
 	// Bad is a schema that Check refuses, nil if there is none.
 	Bad *arrow.Schema
-	// New makes a sink on a place other than this machine's disk, for a result whose path ends in name, and gives the local path at
-	// which its files show. Nil: the disk.
-	New func(t *testing.T, name string) (*file.Sink, string)
+	// New makes a sink on a place other than this machine's disk, for a result whose path ends in name. Nil: the disk.
+	New func(t *testing.T, name string) (*file.Sink, Place)
 }
 
 // RunSink checks what the contracts of dataset.Format, Encoder, Sink, Writer and Joiner promise. It writes through the file sink.
@@ -53,23 +52,23 @@ func RunSink(t *testing.T, c SinkConfig) {
 }
 
 // suiteSink is a sink on a folder of the test.
-func (c SinkConfig) sink(t *testing.T, disk file.Disk, name string) (*file.Sink, string) {
+func (c SinkConfig) sink(t *testing.T, disk file.Disk, name string) (*file.Sink, Place) {
 	t.Helper()
 	var s *file.Sink
-	var path string
+	var at Place
 	if c.New != nil {
-		s, path = c.New(t, name)
+		s, at = c.New(t, name)
 	} else {
 		var err error
-		path = filepath.Join(t.TempDir(), "result") + name
-		if s, err = file.NewSinkOn(disk, path, c.Format, file.Layout{}); err != nil {
+		at = onDisk(filepath.Join(t.TempDir(), "result") + name)
+		if s, err = file.NewSinkOn(disk, at.Path, c.Format, file.Layout{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := s.Check(c.Schema); err != nil {
 		t.Fatal(err)
 	}
-	return s, path
+	return s, at
 }
 
 func part(seq uint64) dataset.Part { return dataset.Part{Seq: seq, Run: "run1", Attempt: 1} }
@@ -113,52 +112,11 @@ func (c SinkConfig) fill(ctx context.Context, mem memory.Allocator, w dataset.Wr
 	return nil
 }
 
-// files returns the data files below a path.
-func dataFiles(t *testing.T, path string) []string {
-	t.Helper()
-	var out []string
-	err := filepath.WalkDir(strings.TrimSuffix(path, "/"), func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err != nil:
-			return err
-		case d.Name()[0] == '_' || d.Name()[0] == '.':
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
-		case !d.IsDir():
-			out = append(out, p)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func (c SinkConfig) want(t *testing.T, path string, first, n int) {
-	t.Helper()
-	got, err := c.Read(path)
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	if len(got) != n {
-		t.Fatalf("%s: %d rows, want %d", path, len(got), n)
-	}
-	for i, g := range got {
-		if w := c.Text(first + i); g != w {
-			t.Fatalf("%s: row %d is %q, want %q", path, i, g, w)
-		}
-	}
-}
-
 // rows writes blocks of many sizes and reads the file.
 func (c SinkConfig) rows(t *testing.T) {
 	for _, sizes := range [][]int{{1}, {1000}, {7, 64, 1, 300}} {
 		rt := NewRuntime(t)
-		s, path := c.sink(t, file.OSDisk{}, "/")
+		s, at := c.sink(t, file.OSDisk{}, "/")
 		r, err := c.write(t.Context(), rt, s, part(0), 5, 777, sizes...)
 		if err != nil {
 			t.Fatal(err)
@@ -169,18 +127,17 @@ func (c SinkConfig) rows(t *testing.T) {
 		if r.Rows != 777 || r.Hash == "" {
 			t.Errorf("receipt %+v", r)
 		}
-		p := filepath.Join(path, r.Name)
-		if st, err := os.Stat(p); err != nil || st.Size() != r.Bytes {
+		c.want(t, at, r.Name, 5, 777)
+		if st, err := os.Stat(filepath.Join(at.Path, r.Name)); err != nil || st.Size() != r.Bytes {
 			t.Errorf("the receipt says %d bytes: %v, %v", r.Bytes, st, err)
 		}
-		c.want(t, p, 5, 777)
 	}
 }
 
 // empty: a file of no rows is a file that reads as no rows.
 func (c SinkConfig) empty(t *testing.T) {
 	rt := NewRuntime(t)
-	s, path := c.sink(t, file.OSDisk{}, "/")
+	s, at := c.sink(t, file.OSDisk{}, "/")
 	r, err := c.write(t.Context(), rt, s, part(0), 0, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +145,7 @@ func (c SinkConfig) empty(t *testing.T) {
 	if err := s.Finish(t.Context(), []dataset.Receipt{r}); err != nil {
 		t.Fatal(err)
 	}
-	c.want(t, filepath.Join(path, r.Name), 0, 0)
+	c.want(t, at, r.Name, 0, 0)
 }
 
 // bytes: the file depends on the rows, not on how they were cut into blocks.
@@ -215,7 +172,7 @@ func (c SinkConfig) bytes(t *testing.T) {
 func (c SinkConfig) abort(t *testing.T) {
 	for _, n := range []int{0, 1, 500} {
 		rt := NewRuntime(t)
-		s, path := c.sink(t, file.OSDisk{}, "/")
+		s, at := c.sink(t, file.OSDisk{}, "/")
 		w, err := s.NewWriter(t.Context(), rt, part(0), c.Schema)
 		if err != nil {
 			t.Fatal(err)
@@ -226,7 +183,8 @@ func (c SinkConfig) abort(t *testing.T) {
 		if err := w.Abort(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		at.Fetch(t)
+		err = filepath.WalkDir(at.Path, func(p string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
@@ -244,7 +202,7 @@ func (c SinkConfig) abort(t *testing.T) {
 // invisible: before Finish no reader sees anything, also of a writer that was killed between its last write and its commit.
 func (c SinkConfig) invisible(t *testing.T) {
 	rt := NewRuntime(t)
-	s, path := c.sink(t, file.OSDisk{}, "/")
+	s, at := c.sink(t, file.OSDisk{}, "/")
 	w, err := s.NewWriter(t.Context(), rt, part(1), c.Schema)
 	if err != nil {
 		t.Fatal(err)
@@ -256,13 +214,13 @@ func (c SinkConfig) invisible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := dataFiles(t, path); len(got) > 0 {
+	if got := dataFiles(t, at); len(got) > 0 {
 		t.Errorf("visible before Finish: %q", got)
 	}
 	if err := s.Finish(t.Context(), []dataset.Receipt{r}); err != nil {
 		t.Fatal(err)
 	}
-	if got := dataFiles(t, path); len(got) != 1 {
+	if got := dataFiles(t, at); len(got) != 1 {
 		t.Errorf("visible: %q, want the committed part alone", got)
 	}
 	if err := s.Discard(t.Context(), "run1"); err != nil {
@@ -276,7 +234,7 @@ func (c SinkConfig) invisible(t *testing.T) {
 // publish: Finish is idempotent, Verify sees what was lost or changed, Remove removes.
 func (c SinkConfig) publish(t *testing.T) {
 	ctx := t.Context()
-	s, path := c.sink(t, file.OSDisk{}, "/")
+	s, at := c.sink(t, file.OSDisk{}, "/")
 	var rs []dataset.Receipt
 	for i := range 3 {
 		r, err := c.write(ctx, NewRuntime(t), s, part(uint64(i)), i*100, 100, 30)
@@ -293,15 +251,11 @@ func (c SinkConfig) publish(t *testing.T) {
 	if err := s.Seal(ctx, rs); err != nil {
 		t.Fatal(err)
 	}
-	for i, p := range dataFiles(t, path) {
-		c.want(t, p, i*100, 100) // names sort in output order
+	for i, p := range dataFiles(t, at) {
+		c.wantIn(t, p, i*100, 100) // names sort in output order
 	}
-	if err := os.Remove(filepath.Join(path, rs[0].Name)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(path, rs[1].Name), []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	at.Remove(t, rs[0].Name)
+	at.Write(t, rs[1].Name, []byte("x"))
 	missing, differ, err := s.Verify(ctx, rs)
 	if err != nil || len(missing) != 1 || len(differ) != 1 || missing[0].Name != rs[0].Name || differ[0].Name != rs[1].Name {
 		t.Errorf("verify: missing %v, differ %v, %v", missing, differ, err)
@@ -314,7 +268,7 @@ func (c SinkConfig) publish(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := dataFiles(t, path); len(got) > 0 {
+	if got := dataFiles(t, at); len(got) > 0 {
 		t.Errorf("left after Remove: %q", got)
 	}
 }
@@ -323,7 +277,7 @@ func (c SinkConfig) publish(t *testing.T) {
 func (c SinkConfig) join(t *testing.T) {
 	ctx := t.Context()
 	for _, counts := range [][]int{{40}, {40, 1, 0, 300}, {0, 0}} {
-		s, path := c.sink(t, file.OSDisk{}, "."+c.Format.Extension())
+		s, at := c.sink(t, file.OSDisk{}, "."+c.Format.Extension())
 		var rs []dataset.Receipt
 		total := 0
 		for i, n := range counts {
@@ -341,7 +295,7 @@ func (c SinkConfig) join(t *testing.T) {
 		if err := s.Finish(ctx, final); err != nil {
 			t.Fatal(err)
 		}
-		c.want(t, path, 0, total)
+		c.want(t, at, "", 0, total)
 		// appended rows make a new file of all
 		r, err := c.write(ctx, NewRuntime(t), s, dataset.Part{Run: "run2", Attempt: 1}, total, 25, 10)
 		if err != nil {
@@ -351,11 +305,11 @@ func (c SinkConfig) join(t *testing.T) {
 		if err != nil || !replaces {
 			t.Fatal(replaces, err)
 		}
-		c.want(t, path, 0, total)
+		c.want(t, at, "", 0, total)
 		if err := s.Finish(ctx, both); err != nil {
 			t.Fatal(err)
 		}
-		c.want(t, path, 0, total+25)
+		c.want(t, at, "", 0, total+25)
 	}
 }
 
@@ -375,7 +329,7 @@ func (c SinkConfig) faults(t *testing.T) {
 	for at := int64(0); ; at = at*3/2 + 1 {
 		rt := NewRuntime(t)
 		d := &fullDisk{left: at}
-		s, path := c.sink(t, d, "/")
+		s, place := c.sink(t, d, "/")
 		_, err := c.write(t.Context(), rt, s, part(0), 0, 2500, 170, 3)
 		if err == nil {
 			if d.left < 0 {
@@ -386,7 +340,7 @@ func (c SinkConfig) faults(t *testing.T) {
 		if !errors.Is(err, errFull) || !strings.Contains(err.Error(), "the disk is full") {
 			t.Fatalf("full after %d bytes: %v", at, err)
 		}
-		if left := slices.Concat(dataFiles(t, path), dataFiles(t, filepath.Join(path, "_sluice", "run1", "stage"))); len(left) > 0 {
+		if left := slices.Concat(dataFiles(t, place), dataFilesIn(t, filepath.Join(place.Path, "_sluice", "run1", "stage"))); len(left) > 0 {
 			t.Fatalf("full after %d bytes: %q is left", at, left)
 		}
 	}

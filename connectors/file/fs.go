@@ -43,6 +43,19 @@ type Advisor interface {
 	Sequential(off, n int64)
 }
 
+// Announcer is a Handle that fetches ahead what it is told will be read, as one does whose bytes are far away.
+type Announcer interface {
+	// Announce says which parts of the file will be read, each once and in order, those of one turn side by side. It takes the place of what was
+	// announced before. What is read otherwise is read as if nothing had been announced.
+	Announce(parts []Part)
+}
+
+// Part is a stretch of a file.
+type Part struct {
+	Off, Len int64
+	Turn     int // parts of lower turns are read first
+}
+
 // ErrChanged is what every *ChangedError is.
 var ErrChanged = dataset.ErrChanged
 

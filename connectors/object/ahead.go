@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 )
 
 var errClosed = errors.New("the file is closed")
@@ -13,52 +12,11 @@ var errClosed = errors.New("the file is closed")
 // schema, a limit) fetches little, and the ranges double up to Config.RangeBytes.
 const firstWindow = 256 << 10
 
-// budget bounds what all files together read ahead of need.
-type budget struct {
-	most func() int64
-	used atomic.Int64
-}
-
-// newBudget bounds reading ahead by what a configuration says; one that cannot be read has failed the opening of the file.
-func newBudget(cfg func() (Config, error)) *budget {
-	return &budget{most: func() int64 {
-		c, err := cfg()
-		if err != nil {
-			return 0
-		}
-		return c.AheadBytes
-	}}
-}
-
-// take takes n bytes if there is room.
-func (b *budget) take(n int64) bool {
-	if b.used.Add(n) <= b.most() {
-		return true
-	}
-	b.used.Add(-n)
-	return false
-}
-
-func (b *budget) give(n int64) { b.used.Add(-n) }
-
-// buffers are recycled windows of full size.
-var buffers sync.Pool
-
-func takeBuffer(n, full int64) []byte {
-	if b, ok := buffers.Get().(*[]byte); ok && int64(cap(*b)) >= n {
-		return (*b)[:n]
-	}
-	if n < full/2 {
-		return make([]byte, n)
-	}
-	return make([]byte, n, max(n, full))
-}
-
 // window is one range that is being fetched, or was.
 type window struct {
 	off   int64
 	buf   []byte
-	taken int64 // of the budget
+	give  func() // back to the budget
 	done  chan struct{}
 	err   error
 	users int // reads that copy from it; the lock of ahead guards it
@@ -140,14 +98,11 @@ func (a *ahead) window(off int64) *window {
 // start begins to fetch the next window. The one that is waited for needs no room in the budget. The lock is held.
 func (a *ahead) start(needed bool) bool {
 	n := min(a.mu.size, a.mu.limit-a.mu.next)
-	taken := int64(0)
-	if !needed {
-		if !a.h.budget.take(n) {
-			return false
-		}
-		taken = n
+	give, ok := a.h.budget.reserve(a.h.reading, n, needed)
+	if !ok {
+		return false
 	}
-	w := &window{off: a.mu.next, buf: takeBuffer(n, a.h.cfg.RangeBytes), taken: taken, done: make(chan struct{})}
+	w := &window{off: a.mu.next, buf: takeBuffer(n, a.h.cfg.RangeBytes), give: give, done: make(chan struct{})}
 	w.users = 1 // the fetch itself
 	a.mu.next += n
 	a.mu.size = min(a.mu.size*2, a.h.cfg.RangeBytes)
@@ -165,7 +120,7 @@ func (a *ahead) leave(w *window) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if w.users--; w.dead && w.users == 0 {
-		a.recycle(w)
+		a.h.recycle(w)
 	}
 }
 
@@ -173,16 +128,18 @@ func (a *ahead) leave(w *window) {
 func (a *ahead) free(w *window) {
 	w.dead = true
 	if w.users == 0 {
-		a.recycle(w)
+		a.h.recycle(w)
 	}
 }
 
-func (a *ahead) recycle(w *window) {
-	a.h.budget.give(w.taken)
-	if int64(cap(w.buf)) >= a.h.cfg.RangeBytes {
+// recycle takes back what a window holds.
+func (h *handle) recycle(w *window) {
+	w.give()
+	if int64(cap(w.buf)) >= h.cfg.RangeBytes {
 		full := w.buf[:0]
 		buffers.Put(&full)
 	}
+	w.buf = nil
 }
 
 // drop ends reading in order: what is under way is cancelled.

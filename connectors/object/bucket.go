@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/http"
 	"path"
 	"strings"
 	"sync"
@@ -27,10 +29,16 @@ type driver struct {
 	tag func(as asFunc) string
 	// pinned makes a read fail if the object is not the version tag.
 	pinned func(as asFunc, tag string) error
-	// startAfter lets a listing begin behind a key, or says that it cannot.
-	startAfter func(as asFunc, key string) bool
+	// reading prepares the context of a read, which the package itself repeats. Nil: nothing needs to be done.
+	reading func(ctx context.Context) context.Context
+	// listed prepares a listing; it lets it begin at or behind the key after ("": at the first), if the store can. Nil: it cannot.
+	listed func(as asFunc, after string) error
 	// status is the answer that an error reports (0: there was none) and the pause that the store asks for.
 	status func(err error) (code int, pause time.Duration)
+	// brief is an error in one line. Nil: they are.
+	brief func(err error) error
+	// noBucket tells whether an error says that there is no such bucket.
+	noBucket func(err error) bool
 	// sweep ends uploads below a prefix that were never completed. Nil: the store forgets them by itself.
 	sweep func(ctx context.Context, b *blob.Bucket, name, prefix string) error
 	// copyLimit is the size above which the store does not copy in one request; 0: none.
@@ -98,17 +106,23 @@ func (b *bucket) fail(op, key string, err error) error {
 	if err == nil {
 		return nil
 	}
-	code, _ := b.store.drv.status(err)
-	switch {
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		return err
-	case strings.Contains(err.Error(), "NoSuchBucket"):
-		return fmt.Errorf("%s %s: there is no bucket %s, or it is in another region or at another endpoint: %w", op, b.url(key), b.name, err)
-	case gcerrors.Code(err) == gcerrors.NotFound && code != 301:
+	}
+	code, _ := b.store.drv.status(err)
+	if brief := b.store.drv.brief; brief != nil {
+		err = brief(err)
+	}
+	switch {
+	case b.store.drv.noBucket(err):
+		return fmt.Errorf("%s %s: there is no bucket %s, or it is in another region, of another account or at another endpoint: %w", op, b.url(key), b.name, err)
+	case b.store.drv.missing(err):
 		return &fs.PathError{Op: op, Path: b.url(key), Err: fs.ErrNotExist}
-	case gcerrors.Code(err) == gcerrors.PermissionDenied || code == 401 || code == 403:
+	case code == http.StatusUnauthorized || code == http.StatusForbidden || code == 0 && gcerrors.Code(err) == gcerrors.PermissionDenied:
 		return fmt.Errorf("%s %s: access is refused; %s: %w", op, b.url(key), b.store.drv.help, err)
-	case code == 301:
+	case code == 0 && strings.Contains(err.Error(), "credentials"):
+		return fmt.Errorf("%s %s: there are no credentials; %s: %w", op, b.url(key), b.store.drv.help, err)
+	case code == http.StatusMovedPermanently:
 		return fmt.Errorf("%s %s: the bucket is in another region; set AWS_REGION: %w", op, b.url(key), err)
 	}
 	return fmt.Errorf("%s %s: %w", op, b.url(key), err)
@@ -135,13 +149,25 @@ func (b *bucket) exists(ctx context.Context, prefix string) (bool, error) {
 // keyOf is the key of a path: what is below the root.
 func keyOf(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
 
-// missing tells whether an error says that there is no such object.
-func missing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || gcerrors.Code(err) == gcerrors.NotFound
+// missing tells whether an error says that there is no such object. What the store answered decides: clients take a refusal, or an account whose name is
+// wrong, for an object that is missing, and then a result would be taken for one that is not there yet.
+func (d *driver) missing(err error) bool {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err != nil
+	}
+	if code, _ := d.status(err); code != 0 {
+		return code == http.StatusNotFound
+	}
+	_, network := errors.AsType[*net.DNSError](err)
+	return !network && gcerrors.Code(err) == gcerrors.NotFound
 }
 
 // taken tells whether an error says that the object exists already, or is not the version that was asked for.
-func taken(err error) bool {
+func (d *driver) taken(err error) bool {
+	if err == nil {
+		return false
+	}
+	code, _ := d.status(err)
 	c := gcerrors.Code(err)
-	return c == gcerrors.FailedPrecondition || c == gcerrors.AlreadyExists
+	return code == http.StatusPreconditionFailed || c == gcerrors.FailedPrecondition || c == gcerrors.AlreadyExists
 }

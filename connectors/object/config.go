@@ -17,10 +17,13 @@ type Config struct {
 	S3PathStyle bool   // SLUICE_S3_PATH_STYLE: buckets are folders of the address; the default where an endpoint is set
 	S3Region    string // SLUICE_S3_REGION, else that of AWS
 	S3Anonymous bool   // SLUICE_S3_ANONYMOUS: requests are not signed
+	GSEndpoint  string // SLUICE_GS_ENDPOINT: the address of a store that speaks Google's protocol, "http://localhost:4443"
 	GSAnonymous bool   // SLUICE_GS_ANONYMOUS
+	AZEndpoint  string // SLUICE_AZ_ENDPOINT: the address of an account, "http://localhost:10000/NAME"; that of Azure by the account's name
 	AZAnonymous bool   // SLUICE_AZ_ANONYMOUS
 
 	Ranges     int           // SLUICE_OBJECT_RANGES: ranges of one file that are read at the same time; 4
+	Files      int           // SLUICE_OBJECT_FILES: small files of one reader that are fetched at the same time; 16
 	RangeBytes int64         // SLUICE_OBJECT_RANGE_SIZE: of one range, 4 MiB
 	AheadBytes int64         // SLUICE_OBJECT_READ_AHEAD: that all files together read ahead of need; 256 MiB
 	Patience   time.Duration // SLUICE_OBJECT_PATIENCE: reading ends with an error when nothing has arrived for so long; 1 minute
@@ -36,8 +39,10 @@ func fromEnv(env func(string) string) (Config, error) {
 	e := envReader{get: env}
 	c := Config{
 		S3Endpoint: e.text("SLUICE_S3_ENDPOINT", ""), S3Region: e.text("SLUICE_S3_REGION", ""), S3Anonymous: e.flag("SLUICE_S3_ANONYMOUS", false),
-		GSAnonymous: e.flag("SLUICE_GS_ANONYMOUS", false), AZAnonymous: e.flag("SLUICE_AZ_ANONYMOUS", false),
+		GSEndpoint: e.text("SLUICE_GS_ENDPOINT", ""), GSAnonymous: e.flag("SLUICE_GS_ANONYMOUS", false),
+		AZEndpoint: e.text("SLUICE_AZ_ENDPOINT", ""), AZAnonymous: e.flag("SLUICE_AZ_ANONYMOUS", false),
 		Ranges: int(e.number("SLUICE_OBJECT_RANGES", 4, 1, 256)), UploadMany: int(e.number("SLUICE_OBJECT_UPLOADS", 3, 1, 64)),
+		Files:      int(e.number("SLUICE_OBJECT_FILES", 16, 1, 1024)),
 		RangeBytes: e.size("SLUICE_OBJECT_RANGE_SIZE", 4<<20, 64<<10, 256<<20), UploadPart: e.size("SLUICE_OBJECT_UPLOAD_PART", 8<<20, 5<<20, 1<<30),
 		AheadBytes: e.size("SLUICE_OBJECT_READ_AHEAD", 256<<20, 0, 1<<40),
 		Patience:   e.duration("SLUICE_OBJECT_PATIENCE", time.Minute), Stall: e.duration("SLUICE_OBJECT_STALL", 15*time.Second),

@@ -24,6 +24,10 @@ func TestFromEnv(t *testing.T) {
 		{"hosts", map[string]string{"SLUICE_S3_ENDPOINT": "http://x", "SLUICE_S3_PATH_STYLE": "false"}, func(c Config) bool { return !c.S3PathStyle }, ""},
 		{"sizes", map[string]string{"SLUICE_OBJECT_RANGES": "16", "SLUICE_OBJECT_RANGE_SIZE": "1MiB", "SLUICE_OBJECT_PATIENCE": "90s"},
 			func(c Config) bool { return c.Ranges == 16 && c.RangeBytes == 1<<20 && c.Patience == 90*time.Second }, ""},
+		{"endpoints", map[string]string{"SLUICE_GS_ENDPOINT": "http://x:4443", "SLUICE_AZ_ENDPOINT": "http://x:10000/a", "SLUICE_OBJECT_FILES": "100"},
+			func(c Config) bool {
+				return c.GSEndpoint == "http://x:4443" && c.AZEndpoint == "http://x:10000/a" && c.Files == 100
+			}, ""},
 		{"bad flag", map[string]string{"SLUICE_S3_ANONYMOUS": "maybe"}, nil, `SLUICE_S3_ANONYMOUS="maybe": want true or false`},
 		{"bad number", map[string]string{"SLUICE_OBJECT_RANGES": "0"}, nil, "from 1 to 256"},
 		{"bad size", map[string]string{"SLUICE_OBJECT_UPLOAD_PART": "1KiB"}, nil, "from 5MiB"},

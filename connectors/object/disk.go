@@ -137,7 +137,7 @@ func (b *bucket) copyBytes(ctx context.Context, from, to string, a *blob.Attribu
 
 // delete deletes an object; that there is none is no error.
 func (b *bucket) delete(ctx context.Context, key string) error {
-	if err := b.Delete(ctx, key); err != nil && !missing(err) {
+	if err := b.Delete(ctx, key); err != nil && !b.store.drv.missing(err) {
 		return b.fail("delete", key, err)
 	}
 	return nil
@@ -175,7 +175,7 @@ func (d *disk) Lstat(p string) (info fs.FileInfo, err error) {
 				info = stat{path.Base(key), a.Size, written(a), false}
 				return nil
 			}
-			if !missing(err) {
+			if !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 			key += "/"

@@ -2,7 +2,8 @@
 //
 // Contract. The package adds schemes to connectors/file, so that every connector that reads and writes files does so on object stores
 // too; there is no source or sink of its own. Objects are pinned by their ETag (generation on gs://): each range is asked for on
-// condition that it is still that version. A dropped body is resumed where it broke, throttling and failures of the store are waited
+// condition that it is still that version. What a reader will want is fetched ahead, several requests at a time: text in order (ahead.go), announced
+// parts side by side (beside.go), small files as a whole (whole.go), within the memory budget of the run (budget.go). A dropped body is resumed where it broke, throttling and failures of the store are waited
 // out with growing pauses (Retry-After is obeyed), and reading ends with an error when nothing has arrived for Config.Patience.
 //
 // Results are uploaded below _sluice/RUN/stage/ and published by server-side copy. Small state objects (manifests) are created only

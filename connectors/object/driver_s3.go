@@ -5,8 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,26 +22,18 @@ import (
 
 func init() {
 	drivers["s3"] = &driver{
-		open: openS3, tag: tagS3, pinned: pinnedS3, startAfter: startAfterS3, status: statusS3, sweep: sweepS3, copyLimit: 5 << 30,
-		help: "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; for a public bucket set SLUICE_S3_ANONYMOUS=1",
+		open: openS3, tag: tagS3, pinned: pinnedS3, listed: listedS3, status: statusS3, sweep: sweepS3, copyLimit: 5 << 30,
+		noBucket: func(err error) bool { return strings.Contains(err.Error(), "NoSuchBucket") },
+		help:     "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; for a public bucket set SLUICE_S3_ANONYMOUS=1",
 	}
 }
 
-const (
-	// s3Attempts is how often a request other than a read is tried, with pauses that grow to s3Pause: about a minute and a half.
-	s3Attempts = 10
-	s3Pause    = 20 * time.Second
-	// defaultRegion is Amazon's own default; other stores take any.
-	defaultRegion = "us-east-1"
-)
+// defaultRegion is Amazon's own default; other stores take any.
+const defaultRegion = "us-east-1"
 
 func openS3(ctx context.Context, c Config, name string) (*blob.Bucket, error) {
-	transport := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-		t.MaxIdleConnsPerHost = 128 // ranges and uploads of all workers
-		t.ResponseHeaderTimeout = time.Minute
-	}).WithDialerOptions(func(d *net.Dialer) { d.Timeout = 10 * time.Second })
 	opts := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(transport),
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(tune).WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialTime })),
 		config.WithDefaultRegion(defaultRegion),
 		config.WithLogger(logging.Nop{}), // what matters is in the errors
 		config.WithRetryer(func() aws.Retryer { return newRetryer() }),
@@ -78,7 +69,7 @@ type retryer struct{ *retry.Standard }
 
 func newRetryer() aws.Retryer {
 	return retryer{retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts, o.MaxBackoff = s3Attempts, s3Pause
+		o.MaxAttempts, o.MaxBackoff = attempts, longestPause
 		o.RateLimiter = ratelimit.None // it would give up early where many requests are throttled at once
 		o.Retryables = append(o.Retryables, retry.RetryableHTTPStatusCode{Codes: map[int]struct{}{409: {}, 429: {}}},
 			retry.IsErrorRetryableFunc(brokenAnswer))
@@ -126,12 +117,12 @@ func pinnedS3(as asFunc, tag string) error {
 	return nil
 }
 
-func startAfterS3(as asFunc, key string) bool {
+func listedS3(as asFunc, after string) error {
 	var in *s3.ListObjectsV2Input
-	if as(&in) {
-		in.StartAfter = aws.String(key)
+	if as(&in) && after != "" {
+		in.StartAfter = aws.String(after)
 	}
-	return true
+	return nil
 }
 
 func statusS3(err error) (int, time.Duration) {
@@ -144,21 +135,6 @@ func statusS3(err error) (int, time.Duration) {
 		return 0, 0
 	}
 	return resp.StatusCode, retryAfter(resp.Header)
-}
-
-// retryAfter is the pause that an answer asks for, at most five minutes.
-func retryAfter(h http.Header) time.Duration {
-	v := h.Get("Retry-After")
-	if v == "" {
-		return 0
-	}
-	pause := time.Duration(0)
-	if n, err := strconv.Atoi(v); err == nil {
-		pause = time.Duration(min(max(n, 0), 3600)) * time.Second
-	} else if at, err := http.ParseTime(v); err == nil {
-		pause = time.Until(at)
-	}
-	return min(max(pause, 0), 5*time.Minute)
 }
 
 // sweepS3 aborts the uploads that a killed run left; their parts cost money and show nowhere.

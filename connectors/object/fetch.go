@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
+
+	"gocloud.dev/gcerrors"
 
 	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/dataset"
@@ -38,7 +41,7 @@ func fetch(ctx context.Context, cfg Config, ref dataset.FileRef, r remote, p []b
 		}
 		code, pause, changed := r.judge(err)
 		if changed {
-			return changedError(ref, err)
+			return changedError(ctx, ref, r, code, err)
 		}
 		if !transient(err, code) {
 			return r.explain(off+int64(got), err)
@@ -56,11 +59,22 @@ func fetch(ctx context.Context, cfg Config, ref dataset.FileRef, r remote, p []b
 	return nil
 }
 
-func changedError(ref dataset.FileRef, err error) error {
-	if missing(err) {
+// looker is a remote that can tell what is at its place now.
+type looker interface {
+	// now is the version that is there now; false: there is none.
+	now(ctx context.Context) (tag string, there bool)
+}
+
+// changedError says what has become of the version that is not there any more. code is what the server answered.
+func changedError(ctx context.Context, ref dataset.FileRef, r remote, code int, err error) error {
+	tag, there := "another", code != http.StatusNotFound && code != http.StatusGone && gcerrors.Code(err) != gcerrors.NotFound
+	if l, ok := r.(looker); ok {
+		tag, there = l.now(ctx)
+	}
+	if !there {
 		return &file.ChangedError{Was: ref, Err: err}
 	}
-	return &file.ChangedError{Was: ref, Now: dataset.FileRef{Path: ref.Path, ETag: "another"}}
+	return &file.ChangedError{Was: ref, Now: dataset.FileRef{Path: ref.Path, ETag: tag}}
 }
 
 // readBody makes one attempt. It reports io.ErrUnexpectedEOF where the body ends early, and errStalled where it stalls.

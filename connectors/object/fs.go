@@ -27,7 +27,11 @@ var (
 // at opens the bucket that a URL names.
 func (f storeFS) at(ctx context.Context, url string) (*bucket, string, error) {
 	place, rest := file.SplitURL(url)
-	b, err := f.store.bucket(ctx, strings.TrimPrefix(place, f.store.scheme+"://"))
+	name, ours := strings.CutPrefix(place, f.store.scheme+"://")
+	if !ours {
+		return nil, "", fmt.Errorf("open %s: it is not of %s://", url, f.store.scheme)
+	}
+	b, err := f.store.bucket(ctx, name)
 	return b, strings.TrimPrefix(rest, "/"), err
 }
 
@@ -53,7 +57,7 @@ func (f storeFS) Stat(ctx context.Context, url string) (file.Info, error) {
 		if err == nil {
 			return file.Info{FileRef: b.ref(key, b.store.drv.tag(a.As), a.Size, a.ModTime)}, nil
 		}
-		if !missing(err) {
+		if !errors.Is(err, fs.ErrNotExist) {
 			return file.Info{}, err
 		}
 	}
@@ -89,14 +93,11 @@ func (f storeFS) Keys(ctx context.Context, prefix, after string, folders bool) i
 		if folders {
 			opt.Delimiter = "/"
 		}
-		if behind != "" {
-			first := true // later pages go on by their token
+		if listed := f.store.drv.listed; listed != nil {
+			from := behind
 			opt.BeforeList = func(as func(any) bool) error {
-				if first {
-					f.store.drv.startAfter(as, behind)
-				}
-				first = false
-				return nil
+				defer func() { from = "" }() // later pages go on by their token
+				return listed(as, from)
 			}
 		}
 		it := b.List(opt)
@@ -124,8 +125,19 @@ func (f storeFS) Keys(ctx context.Context, prefix, after string, folders bool) i
 	}
 }
 
-// Open implements file.FS. It asks nothing of the store yet.
+// Open implements file.FS. It asks nothing of the store yet, but for a small file of a reading.
 func (f storeFS) Open(ctx context.Context, ref dataset.FileRef) (file.Handle, error) {
+	h, err := f.handle(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if w := whole(h, f.store, f.handle); w != nil {
+		return w, h.Close()
+	}
+	return h, nil
+}
+
+func (f storeFS) handle(ctx context.Context, ref dataset.FileRef) (*handle, error) {
 	b, key, err := f.at(ctx, ref.Path)
 	if err != nil {
 		return nil, err
@@ -140,9 +152,16 @@ type objectBody struct {
 	tag string
 }
 
-var _ remote = (*objectBody)(nil)
+var (
+	_ remote = (*objectBody)(nil)
+	_ looker = (*objectBody)(nil)
+)
 
 func (o *objectBody) body(ctx context.Context, off, n int64) (io.ReadCloser, error) {
+	ctx = context.WithValue(ctx, readingKey{}, true)
+	if reading := o.b.store.drv.reading; reading != nil {
+		ctx = reading(ctx)
+	}
 	return o.b.NewRangeReader(ctx, o.key, off, n, &blob.ReaderOptions{
 		BeforeRead: func(as func(any) bool) error { return o.b.store.drv.pinned(as, o.tag) },
 	})
@@ -150,7 +169,19 @@ func (o *objectBody) body(ctx context.Context, off, n int64) (io.ReadCloser, err
 
 func (o *objectBody) judge(err error) (int, time.Duration, bool) {
 	code, pause := o.b.store.drv.status(err)
-	return code, pause, code == 412 || code == 416 || taken(err) || missing(err) && !errors.Is(err, context.Canceled)
+	drv := o.b.store.drv
+	return code, pause, code == 416 || drv.taken(err) || drv.missing(err) && !errors.Is(err, context.Canceled)
+}
+
+func (o *objectBody) now(ctx context.Context) (tag string, there bool) {
+	a, err := o.b.attributes(ctx, o.key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false
+	}
+	if err != nil {
+		return "another", true
+	}
+	return o.b.store.drv.tag(a.As), true
 }
 
 func (o *objectBody) explain(off int64, err error) error {

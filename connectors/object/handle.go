@@ -18,28 +18,32 @@ const smallRead = 1 << 20
 // handle reads one pinned file. Reads of a part that was announced, or seen, to be read in order are served from windows that are
 // fetched ahead; others ask for just their bytes, big ones for several ranges at a time.
 type handle struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	cfg    Config
-	ref    dataset.FileRef
-	remote remote
-	budget *budget
-	work   sync.WaitGroup
-	mu     struct {
+	parent  context.Context // the file was opened with it
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	cfg     Config
+	ref     dataset.FileRef
+	remote  remote
+	budget  *budget
+	reading *dataset.Reading // that the file was opened for; nil: none
+	work    sync.WaitGroup
+	mu      struct {
 		sync.Mutex
-		ahead *ahead // nil: nothing is read in order
-		last  int64  // where the last read ended
-		count int    // small reads in order so far
+		ahead *ahead  // nil: nothing is read in order
+		parts *beside // nil: no parts are
+		last  int64   // where the last read ended
+		count int     // small reads in order so far
 	}
 }
 
 var (
-	_ file.Handle  = (*handle)(nil)
-	_ file.Advisor = (*handle)(nil)
+	_ file.Handle    = (*handle)(nil)
+	_ file.Advisor   = (*handle)(nil)
+	_ file.Announcer = (*handle)(nil)
 )
 
 func newHandle(ctx context.Context, cfg Config, ref dataset.FileRef, r remote, b *budget) *handle {
-	h := &handle{cfg: cfg, ref: ref, remote: r, budget: b}
+	h := &handle{cfg: cfg, ref: ref, remote: r, budget: b, parent: ctx, reading: dataset.ReadingOf(ctx)}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	return h
 }
@@ -53,6 +57,16 @@ func (h *handle) Sequential(off, n int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.startAhead(off, end)
+}
+
+// Announce implements file.Announcer.
+func (h *handle) Announce(parts []file.Part) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mu.parts != nil {
+		h.mu.parts.drop()
+	}
+	h.mu.parts = newBeside(h, parts)
 }
 
 // startAhead makes [off, end) the part that is read in order. The lock is held.
@@ -76,9 +90,8 @@ func (h *handle) ReadAt(p []byte, off int64) (n int, err error) {
 		p = p[:h.ref.Size-off]
 	}
 	for n < len(p) {
-		a := h.inOrder(off+int64(n), len(p))
 		var k int
-		if a != nil {
+		if a := h.expected(off+int64(n), len(p)); a != nil {
 			k, err = a.read(p[n:], off+int64(n))
 		} else {
 			k, err = len(p)-n, h.direct(p[n:], off+int64(n))
@@ -94,10 +107,15 @@ func (h *handle) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// inOrder is the read-ahead that serves a position, if any.
-func (h *handle) inOrder(off int64, size int) *ahead {
+// expected is what has fetched a position, or will, if any.
+func (h *handle) expected(off int64, size int) interface {
+	read(p []byte, off int64) (int, error)
+} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if b := h.mu.parts; b.covers(off) {
+		return b
+	}
 	follows := off == h.mu.last && off > 0
 	h.mu.last = off + int64(size)
 	if a := h.mu.ahead; a.covers(off) {
@@ -138,6 +156,10 @@ func (h *handle) Close() error {
 	if h.mu.ahead != nil {
 		h.mu.ahead.drop()
 		h.mu.ahead = nil
+	}
+	if h.mu.parts != nil {
+		h.mu.parts.drop()
+		h.mu.parts = nil
 	}
 	h.mu.Unlock()
 	h.cancel(errClosed)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 	"sync"
@@ -132,7 +133,7 @@ func (l *lease) acquire(ctx context.Context) error {
 // the lease is gone and the look at it begins anew.
 func (l *lease) outlive(ctx context.Context, epoch uint64) (dead bool, err error) {
 	first, err := l.read(ctx, epoch)
-	if missing(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
@@ -156,7 +157,7 @@ func (l *lease) outlive(ctx context.Context, epoch uint64) (dead bool, err error
 		}
 		now, err := l.read(ctx, epoch)
 		switch {
-		case missing(err):
+		case errors.Is(err, fs.ErrNotExist):
 			return false, nil
 		case err != nil:
 			return false, err
@@ -178,9 +179,9 @@ func (l *lease) claim(ctx context.Context, last uint64) (bool, error) {
 	}
 	l.key = l.epochKey(last + 1)
 	err = l.b.put(ctx, l.key, raw, true)
-	if taken(err) { // by another, or by an attempt of ours whose answer was lost
+	if l.b.store.drv.taken(err) { // by another, or by an attempt of ours whose answer was lost
 		rec, rerr := l.read(ctx, last+1)
-		if missing(rerr) {
+		if errors.Is(rerr, fs.ErrNotExist) {
 			return false, nil
 		}
 		if rerr != nil || rec.Token != l.mu.rec.Token {

@@ -21,6 +21,12 @@ func Use(cfg func() (Config, error)) {
 		s := &store{scheme: scheme, drv: drv, cfg: cfg, ahead: ahead}
 		file.RegisterScheme(scheme, file.Scheme{FS: storeFS{s}, Disk: s.disk})
 	}
+	for _, scheme := range clouds {
+		if drivers[scheme] == nil {
+			f := absentFS{scheme}
+			file.RegisterScheme(scheme, file.Scheme{FS: f, Disk: f.disk})
+		}
+	}
 	web := &webFS{cfg: cfg, ahead: ahead}
 	for _, scheme := range []string{"http", "https"} {
 		file.RegisterScheme(scheme, file.Scheme{FS: web, Plain: true})

@@ -62,7 +62,7 @@ func (b *bucket) readAll(ctx context.Context, key string) ([]byte, error) {
 			return data, nil
 		}
 		code, pause := b.store.drv.status(err)
-		if missing(err) || !transient(err, code) {
+		if b.store.drv.missing(err) || !transient(err, code) {
 			return nil, b.fail("read", key, err)
 		}
 		if werr := pace.wait(ctx, err, pause); werr != nil {
@@ -78,7 +78,7 @@ func (s *storage) Read(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	data, err := b.readAll(ctx, key)
-	if err == nil || !missing(err) {
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return data, err
 	}
 	pieces, perr := b.pieces(ctx, key)
@@ -150,12 +150,12 @@ func (s *storage) Create(ctx context.Context, name string, data []byte) error {
 
 func (b *bucket) create(ctx context.Context, key string, data []byte) error {
 	err := b.put(ctx, key, data, true)
-	if !taken(err) {
+	if !b.store.drv.taken(err) {
 		return b.fail("create", key, err)
 	}
 	there, rerr := b.readAll(ctx, key)
 	switch {
-	case missing(rerr):
+	case errors.Is(rerr, fs.ErrNotExist):
 		return b.fail("create", key, errors.Join(err, fs.ErrExist)) // somebody made it and took it away
 	case rerr != nil:
 		return rerr
@@ -208,7 +208,7 @@ func (s *storage) List(ctx context.Context, prefix string) ([]string, error) {
 			out = append(out, name)
 		}
 	})
-	if gcerrors.Code(err) == gcerrors.NotFound && !strings.Contains(fmt.Sprint(err), "NoSuchBucket") {
+	if err != nil && gcerrors.Code(err) == gcerrors.NotFound && !b.store.drv.noBucket(err) {
 		err = nil
 	}
 	slices.Sort(out)

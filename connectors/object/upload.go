@@ -104,7 +104,7 @@ func (d *disk) Append(p string) (file.DiskFile, error) {
 		return nil, err
 	}
 	err := d.with(requestTime, func(ctx context.Context, b *bucket) error {
-		if _, err := b.attributes(ctx, keyOf(p)); !missing(err) {
+		if _, err := b.attributes(ctx, keyOf(p)); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return b.fail("write", keyOf(p), b.WriteAll(ctx, keyOf(p), nil, nil))

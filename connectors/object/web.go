@@ -177,6 +177,17 @@ func (f *webFS) List(_ context.Context, m *file.Matcher, _ string) iter.Seq2[dat
 
 // Open implements file.FS.
 func (f *webFS) Open(ctx context.Context, ref dataset.FileRef) (file.Handle, error) {
+	h, err := f.handle(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if w := whole(h, f, f.handle); w != nil {
+		return w, h.Close()
+	}
+	return h, nil
+}
+
+func (f *webFS) handle(ctx context.Context, ref dataset.FileRef) (*handle, error) {
 	if err := checkWeb(ref.Path); err != nil {
 		return nil, err
 	}

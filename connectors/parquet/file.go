@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/sluice-data/sluice/connectors/file"
 	"github.com/sluice-data/sluice/connectors/parquet/internal/meta"
 	"github.com/sluice-data/sluice/connectors/parquet/internal/schema"
 )
@@ -68,6 +69,36 @@ func (f *File) RowGroupBytes(g int, columns []string) (compressed, uncompressed 
 		}
 	}
 	return compressed, uncompressed
+}
+
+// groups are the row groups with rows of [from, to): [first, end).
+func (f *File) groups(from, to uint64) (first, end int) {
+	row := uint64(0)
+	for g := range f.NumRowGroups() {
+		if row >= to {
+			break
+		}
+		if row += uint64(f.RowGroupRows(g)); row <= from {
+			first = g + 1
+		}
+		end = g + 1
+	}
+	return min(first, end), end
+}
+
+// parts are where the named columns of row group g lie in the file.
+func (f *File) parts(g int, columns []string) (out []file.Part) {
+	rg := &f.meta.RowGroups[g]
+	for _, fd := range f.schema.Fields {
+		if !slices.Contains(columns, fd.Arrow.Name) {
+			continue
+		}
+		for _, c := range fd.Columns(nil) {
+			chunk := &rg.Columns[c.Index]
+			out = append(out, file.Part{Off: chunk.Start(), Len: chunk.MetaData.V.TotalCompressedSize, Turn: g})
+		}
+	}
+	return out
 }
 
 // Warnings returns what is odd about the file without keeping it from being

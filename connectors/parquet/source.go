@@ -118,22 +118,15 @@ func (s *Source) Splits(ctx context.Context, after dataset.Cursor) iter.Seq2[dat
 			held = dataset.Split{}
 			return len(out.Ranges) == 0 || yield(out, nil)
 		}
-		for ref, err := range s.files(ctx, after) {
-			if err == nil {
-				err = context.Cause(ctx)
-			}
-			var ranges []groupRange
-			if err == nil {
-				ranges, err = s.ranges(ctx, ref)
-			}
-			if err != nil {
+		for l := range s.listed(ctx, after) {
+			if l.err != nil {
 				if flush() {
-					yield(dataset.Split{}, err)
+					yield(dataset.Split{}, l.err)
 				}
 				return
 			}
-			for _, r := range ranges {
-				if ref.Path == after.Path && r.End <= after.End {
+			for _, r := range l.ranges {
+				if l.ref.Path == after.Path && r.End <= after.End {
 					continue
 				}
 				if (held.Bytes+r.bytes > s.targetBytes || len(held.Ranges) == file.DefaultSplitFiles) && !flush() {

@@ -105,6 +105,9 @@ func (r *sourceReader) openLazy(g int, opts ReadOptions) (lazy *lazyGroup, ok bo
 	} else if ranges == kept {
 		return nil, false, nil
 	}
+	if len(left) == 1 && left[0] == (rowRange{0, r.file.RowGroupRows(g)}) { // the filter's columns are read whole
+		r.announce(cols, g, g+1)
+	}
 	if lazy, err = newLazyGroup(r.file, g, opts, cols, left); err != nil {
 		return nil, true, err
 	}

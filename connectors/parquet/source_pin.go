@@ -57,6 +57,10 @@ func (p *pin) footer(ctx context.Context, ref dataset.FileRef) (*meta.FileMetaDa
 	if err != nil {
 		return nil, err
 	}
+	if a, ok := h.(file.Announcer); ok { // one wait for what tells that it is Parquet
+		first, last, n := meta.Ends(ref.Size)
+		a.Announce([]file.Part{{Len: first}, {Off: last, Len: n}})
+	}
 	m, err := meta.Read(h, ref.Size)
 	if err == nil {
 		err = h.Check()

@@ -148,6 +148,9 @@ func (r *sourceReader) openGroup(g int, first, end uint64) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", r.cur.File.Path, err)
 	}
+	if r.src.predicate != nil && !ok {
+		r.announce(r.have, g, g+1)
+	}
 	if ok {
 		r.lazy, r.base, r.end = lazy, first, end
 		if lazy == nil { // no row of it can match
@@ -195,7 +198,27 @@ func (r *sourceReader) openRange() error {
 		return err
 	}
 	r.handle, r.file = h, &File{r: h, size: r.cur.File.Size, meta: m, schema: s}
-	return r.match()
+	if err := r.match(); err != nil {
+		return err
+	}
+	if r.src.predicate == nil {
+		from, to := r.file.groups(r.next, r.cur.End)
+		r.announce(r.have, from, to)
+	}
+	return nil
+}
+
+// announce tells a file that is far away which columns of its row groups [from, to) will be read.
+func (r *sourceReader) announce(columns []string, from, to int) {
+	a, ok := r.handle.(file.Announcer)
+	if !ok {
+		return
+	}
+	var parts []file.Part
+	for g := from; g < to; g++ {
+		parts = append(parts, r.file.parts(g, columns)...)
+	}
+	a.Announce(parts)
 }
 
 // match pairs the columns of the file with those of the schema.

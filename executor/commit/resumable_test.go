@@ -31,6 +31,7 @@ func checkLogs(t *testing.T, w world) (generations int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	state := stateOf(w.Path)
 	for run, l := range logs {
 		if l.Finished || l.Deferred {
 			continue // its parts may be published, or its ranges are all of them
@@ -38,7 +39,7 @@ func checkLogs(t *testing.T, w world) (generations int) {
 		generations += len(l.Parts)
 		var got []string
 		for _, p := range l.Parts {
-			got = append(got, stagedRows(t, w, p)...)
+			got = append(got, stagedRows(t, state, p)...)
 		}
 		sort.Strings(got)
 		if want := w.rowsIn(l); !slices.Equal(got, want) {
@@ -48,13 +49,13 @@ func checkLogs(t *testing.T, w world) (generations int) {
 	return generations
 }
 
-func stagedRows(t *testing.T, w world, p dataset.Receipt) []string {
+func stagedRows(t *testing.T, state string, p dataset.Receipt) []string {
 	t.Helper()
 	var data struct{ Staged string }
 	if err := json.Unmarshal(p.Data, &data); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := os.ReadFile(filepath.Join(stateOf(w.Path), data.Staged))
+	raw, err := os.ReadFile(filepath.Join(state, data.Staged))
 	if err != nil {
 		t.Fatal(err)
 	}

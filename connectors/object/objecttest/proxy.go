@@ -4,9 +4,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Fault is what a Proxy does to one request. The zero value passes it on.
@@ -17,6 +19,7 @@ type Fault struct {
 	Stall  bool   // stop sending after Keep bytes and wait for the client to go away
 	Lost   bool   // pass the request on, then break the connection instead of answering
 	Keep   int64
+	Delay  time.Duration // before the request is passed on
 }
 
 // Proxy is a reverse proxy that injects faults.
@@ -76,6 +79,15 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(f.Status)
 		return
 	}
+	if f.Delay > 0 {
+		t := time.NewTimer(f.Delay)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
 	out := r.Clone(r.Context())
 	out.RequestURI, out.URL.Scheme, out.URL.Host = "", "http", p.backend // Host stays: it is signed
 	resp, err := proxyTransport.RoundTrip(out)
@@ -89,6 +101,9 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	for k, v := range resp.Header {
 		w.Header()[k] = v
+	}
+	if at := resp.Header.Get("Location"); at != "" { // of an upload that goes on there: through the proxy too
+		w.Header().Set("Location", strings.Replace(at, p.backend, r.Host, 1))
 	}
 	w.WriteHeader(resp.StatusCode)
 	if !f.Cut && !f.Stall {

@@ -64,6 +64,12 @@ func Read(r io.ReaderAt, size int64) (m *FileMetaData, err error) {
 	return m, nil
 }
 
+// Ends tells what Read reads of a file first: so many bytes of its start, and the n bytes from last on.
+func Ends(size int64) (first, last, n int64) {
+	n = min(guess, size-int64(len(magic)))
+	return int64(len(magic)), size - n, n
+}
+
 func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
 	if size < int64(len(magic))+tailSize {
 		return nil, fmt.Errorf("%w: it has %d bytes, the smallest has 12", ErrNotParquet, size)

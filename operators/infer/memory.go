@@ -34,8 +34,11 @@ func (s *spec) Weigh(context.Context) (int64, error) {
 		return 0, nil
 	}
 	w, err := s.weight()
-	return w.model + w.work, err
+	return w.model + w.work + s.leastRoom(), err
 }
+
+// leastRoom is the least that tensors and answers of requests in flight may take.
+func (s *spec) leastRoom() int64 { return int64(s.params.BatchBytes) / 4 }
 
 // measure opens the model and has it work on a row of the largest size, of zeros.
 func (s *spec) measure() (w weight, err error) {
@@ -84,6 +87,12 @@ const workShare = 4
 func (o *operator) roomToWork() {
 	o.batchBytes = int64(o.spec.params.BatchBytes)
 	w := o.weight
+	if more := 2*o.rt.BlockBytes() - o.spec.leastRoom(); w.model > 0 && more > 0 {
+		if give, ok := o.rt.TryReserve(more); ok {
+			o.give = append(o.give, give)
+			o.gate.grow(more)
+		}
+	}
 	if w.work == 0 {
 		return
 	}

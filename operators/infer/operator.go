@@ -158,12 +158,15 @@ func (o *operator) inProcess() bool { return o.about.Bytes > 0 }
 // prepare makes what requests need.
 func (o *operator) prepare(ctx context.Context) error {
 	run := o.spec.params.Running
-	room := max(2*o.rt.BlockBytes(), 2*int64(run.BatchBytes)/8)
-	give, err := o.rt.Reserve(ctx, room)
-	if err != nil {
-		return fmt.Errorf("reserve memory for model %s: %w", o.spec.address.model, err)
+	room := o.spec.leastRoom() // with a model in this process it is reserved, and more is taken as it is there
+	if o.weight.model == 0 {
+		room = max(2*o.rt.BlockBytes(), room)
+		give, err := o.rt.Reserve(ctx, room)
+		if err != nil {
+			return fmt.Errorf("reserve memory for model %s: %w", o.spec.address.model, err)
+		}
+		o.give = append(o.give, give)
 	}
-	o.give = append(o.give, give)
 	o.gate = newGate(room+o.weight.work, aheadBlocks*o.rt.BlockBytes(), o.rt.Parallel())
 	o.loaders = &loaders{bound: o.bound.features}
 	o.open, o.asked = map[string]*batch{}, map[cache.Key]*question{}
@@ -171,6 +174,7 @@ func (o *operator) prepare(ctx context.Context) error {
 	if run.Cache == "" {
 		return nil
 	}
+	var err error
 	o.cache, err = cache.Open(run.Cache, o.spec.address.model, o.identity(), o.resultSchema(), o.rt.Allocator())
 	return err
 }

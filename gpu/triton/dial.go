@@ -29,16 +29,19 @@ const (
 	reconnectAfter = time.Second
 	// requestsPerConn is how many requests share a connection: one has one writer and one window.
 	requestsPerConn = 8
+	// worthSpreading is the size from which a request may go to any connection. Smaller ones share the first: a lock-step of writers and readers that wake
+	// for one small message each costs more than the message.
+	worthSpreading = 64 << 10
 	// A machine that is gone without a word is noticed this late at most; servers take more frequent pings for an attack.
 	pingEvery  = 310 * time.Second
 	pingWithin = 20 * time.Second
 	maxConns   = 4
 )
 
-// conns are the connections to one server, used in turn.
+// conns are the connections to one server.
 type conns struct {
 	all  []*grpc.ClientConn
-	stub []pb.GRPCInferenceServiceClient
+	stub pb.GRPCInferenceServiceClient // on the first
 	next atomic.Uint32
 }
 
@@ -89,18 +92,23 @@ func dial(at address, opts gpu.Options, n, limit int) (*conns, error) {
 			return nil, errors.Join(fmt.Errorf("connect to %s: %w", at.host, err), c.close())
 		}
 		c.all = append(c.all, cc)
-		c.stub = append(c.stub, pb.NewGRPCInferenceServiceClient(cc))
 	}
+	c.stub = pb.NewGRPCInferenceServiceClient(c.all[0])
 	return c, nil
 }
 
-// pick gives the next connection.
-func (c *conns) pick() (pb.GRPCInferenceServiceClient, *grpc.ClientConn) {
-	i := int(c.next.Add(1)) % len(c.all)
-	return c.stub[i], c.all[i]
+// pick gives the connection for a request of n bytes.
+func (c *conns) pick(n int) *grpc.ClientConn {
+	if n < worthSpreading {
+		return c.all[0]
+	}
+	return c.turn()
 }
 
-func (c *conns) rpc() pb.GRPCInferenceServiceClient { return c.stub[0] }
+// turn gives the next connection.
+func (c *conns) turn() *grpc.ClientConn { return c.all[int(c.next.Add(1))%len(c.all)] }
+
+func (c *conns) rpc() pb.GRPCInferenceServiceClient { return c.stub }
 
 func (c *conns) close() error {
 	var errs []error

@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/gpu/triton/internal/pb"
@@ -74,21 +73,20 @@ func (m *Model) prepare(ctx context.Context, d *details, req *gpu.Request) (*cal
 		return c, nil, err
 	}
 	setDeadline(ctx, d, c)
-	if n := proto.Size(c.msg); n > m.limit {
+	if n := c.msg.size(); n > m.limit {
 		return c, nil, fmt.Errorf("a request of %d bytes, the limit is %d: send smaller batches: %w", n, m.limit, gpu.ErrRequest)
 	}
-	raw, err := proto.MarshalOptions{UseCachedSize: true}.Marshal(c.msg)
-	return c, raw, err
+	return c, c.msg.bytes(), nil
 }
 
 // setDeadline has the server drop the request when nobody waits for it any more, where it can; a caller's own limit stays.
 func setDeadline(ctx context.Context, d *details, c *call) {
 	end, ok := ctx.Deadline()
-	if !ok || d.deadline == 0 || c.msg.Parameters[paramLimit] != nil {
+	if !ok || d.deadline == 0 || c.limited {
 		return
 	}
 	left := min(time.Until(end), d.deadline)
-	c.msg.Parameters[paramLimit] = intParam(max(left.Microseconds(), 1))
+	c.msg.parameter(paramLimit, max(left.Microseconds(), 1))
 }
 
 // outcome is the end of a request for its caller. kept says that its slots are not the caller's any more.
@@ -119,7 +117,7 @@ func (m *Model) send(ctx context.Context, c *call, raw []byte) outcome {
 	got := make(chan outcome, 1)
 	gone := make(chan struct{})
 	m.slots.fly(1)
-	m.calls.Go(func() {
+	m.beside(func() {
 		resp, err := m.invoke(m.ctx, raw)
 		if !state.CompareAndSwap(waited, ended) {
 			<-gone
@@ -148,6 +146,27 @@ func (m *Model) send(ctx context.Context, c *call, raw []byte) outcome {
 	return outcome{err: status.FromContextError(ctx.Err()).Err(), kept: true}
 }
 
+// beside runs f on a goroutine of the model's. They are kept until it is closed, as many as ever ran at once: a call of gRPC needs a deep stack, and growing that
+// anew for each request cost as much as writing the request.
+func (m *Model) beside(f func()) {
+	select {
+	case m.jobs <- f: // one is idle
+		return
+	default:
+	}
+	m.calls.Go(func() {
+		for {
+			f()
+			f = nil // what it holds is not needed any more
+			select {
+			case f = <-m.jobs:
+			case <-m.ctx.Done():
+				return
+			}
+		}
+	})
+}
+
 // end decides about slots that were set aside, now that their request has ended.
 func (m *Model) end(aside [][]byte, err error) {
 	if answered(err) {
@@ -159,7 +178,7 @@ func (m *Model) end(aside [][]byte, err error) {
 
 // invoke sends the bytes of a request.
 func (m *Model) invoke(ctx context.Context, raw []byte) (*pb.ModelInferResponse, error) {
-	_, conn := m.conns.pick()
+	conn := m.conns.pick(len(raw))
 	resp := &pb.ModelInferResponse{}
 	err := conn.Invoke(ctx, pb.GRPCInferenceService_ModelInfer_FullMethodName, encoded(raw), resp, grpc.ForceCodecV2(codec{}))
 	return resp, err

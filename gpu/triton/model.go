@@ -31,6 +31,7 @@ type Model struct {
 	slots         *slots
 	regions       *regions
 	calls         sync.WaitGroup // requests on the wire, those too whose callers gave up
+	jobs          chan func()    // for idle goroutines that carry requests
 	ctx           context.Context
 	stop          context.CancelFunc
 	limit         int // bytes of one message
@@ -80,7 +81,7 @@ func open(addr string, opts gpu.Options, limit int) (*Model, error) {
 	if heap == nil {
 		heap = block.NewAllocator(block.NewPool(plainIdle), nil)
 	}
-	m := &Model{Server: s, name: at.model, version: max(at.version, opts.Version), slots: newSlots(heap, opts), limit: limit}
+	m := &Model{Server: s, name: at.model, version: max(at.version, opts.Version), slots: newSlots(heap, opts), limit: limit, jobs: make(chan func())}
 	m.regions = newRegions(s, m.slots)
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	return m, nil

@@ -2,17 +2,21 @@ package triton
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/sluice-data/sluice/gpu"
-	"github.com/sluice-data/sluice/gpu/triton/internal/pb"
 )
 
 const (
 	// worthSharing is the size from which a tensor goes through shared memory: below it the parameters cost as much as the bytes.
 	worthSharing = 4 << 10
+
+	// headRoom holds all of a usual request but its bytes.
+	headRoom = 512
 
 	// forgetPart is the share of an output's largest size that each smaller answer takes off.
 	forgetPart = 32
@@ -27,12 +31,13 @@ const (
 
 // call is one request on its way: the message, the slots that it owns, and where its outputs are expected.
 type call struct {
-	msg     *pb.ModelInferRequest
+	msg     message
 	inputs  [][]byte // the caller's, of Alloc
 	rooms   [][]byte // made for inputs
 	outputs map[string][]byte
 	epoch   int  // the life of the server that the places are of
 	shares  bool // the server was told of a slot
+	limited bool // the caller gave the server a time limit
 }
 
 // owned lists all slots of the call.
@@ -98,7 +103,7 @@ func (m *Model) check(d *details, req *gpu.Request) error {
 		}
 	}
 	for k, v := range req.Parameters {
-		if _, err := parameter(v); err != nil {
+		if err := checkParameter(k, v); err != nil {
 			return bad("parameter %q: %v", k, err)
 		}
 	}
@@ -125,12 +130,16 @@ func (m *Model) compose(ctx context.Context, d *details, req *gpu.Request) (*cal
 			c.inputs = append(c.inputs, t.Data)
 		}
 	}
-	c.msg = &pb.ModelInferRequest{ModelName: m.name, ModelVersion: m.version, Id: req.ID, Parameters: map[string]*pb.InferParameter{}}
+	c.limited = req.Parameters[paramLimit] != nil
+	c.msg.head = make([]byte, 0, headRoom)
+	c.msg.text(fieldModelName, m.name)
+	c.msg.text(fieldModelVersion, m.version)
+	c.msg.text(fieldID, req.ID)
 	for k, v := range req.Parameters {
-		c.msg.Parameters[k], _ = parameter(v) // checked before
+		c.msg.parameter(k, v)
 	}
-	for _, t := range req.Inputs {
-		if err := m.addInput(ctx, c, &t); err != nil {
+	for i := range req.Inputs {
+		if err := m.addInput(ctx, c, &req.Inputs[i]); err != nil {
 			return c, err
 		}
 	}
@@ -141,8 +150,6 @@ func (m *Model) compose(ctx context.Context, d *details, req *gpu.Request) (*cal
 }
 
 func (m *Model) addInput(ctx context.Context, c *call, t *gpu.Tensor) error {
-	in := &pb.ModelInferRequest_InferInputTensor{Name: t.Name, Datatype: string(t.Type), Shape: t.Shape}
-	c.msg.Inputs = append(c.msg.Inputs, in)
 	data := t.Data
 	if t.Type == gpu.Bytes {
 		n := gpu.PackedLen(t.Strings)
@@ -159,11 +166,12 @@ func (m *Model) addInput(ctx context.Context, c *call, t *gpu.Tensor) error {
 		return err
 	}
 	if ok {
-		in.Parameters = at.parameters()
+		c.msg.input(t, &at)
 		c.shares = true
 		return nil
 	}
-	c.msg.RawInputContents = append(c.msg.RawInputContents, data)
+	c.msg.input(t, nil)
+	c.msg.raw = append(c.msg.raw, data)
 	return nil
 }
 
@@ -176,61 +184,49 @@ func (m *Model) addOutputs(ctx context.Context, c *call, d *details, req *gpu.Re
 		}
 	}
 	for _, name := range want {
-		out := &pb.ModelInferRequest_InferRequestedOutputTensor{Name: name}
-		c.msg.Outputs = append(c.msg.Outputs, out)
-		n := m.sizes.expect(d, req, name)
-		if n < worthSharing || d.info.Decoupled {
-			continue
+		at, err := m.placeOutput(ctx, c, d, req, name)
+		if err != nil {
+			return err
 		}
-		room := m.slots.output(n)
-		if room == nil {
-			continue
-		}
-		at, ok, err := m.regions.locate(ctx, room)
-		if !ok || err != nil {
-			m.slots.free(room)
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		c.outputs[name] = room
-		out.Parameters = at.parameters()
-		c.shares = true
+		c.msg.output(name, at)
 	}
 	return nil
 }
 
-func (r sharedRegion) parameters() map[string]*pb.InferParameter {
-	p := map[string]*pb.InferParameter{paramRegion: stringParam(r.name), paramSize: intParam(r.len)}
-	if r.offset != 0 {
-		p[paramOffset] = intParam(r.offset)
+// placeOutput finds a slot for an output; nil without an error says that it comes inline.
+func (m *Model) placeOutput(ctx context.Context, c *call, d *details, req *gpu.Request, name string) (*sharedRegion, error) {
+	n := m.sizes.expect(d, req, name)
+	if n < worthSharing || d.info.Decoupled {
+		return nil, nil
 	}
-	return p
+	room := m.slots.output(n)
+	if room == nil {
+		return nil, nil
+	}
+	at, ok, err := m.regions.locate(ctx, room)
+	if !ok || err != nil {
+		m.slots.free(room)
+		return nil, err
+	}
+	c.outputs[name] = room
+	c.shares = true
+	return &at, nil
 }
 
-func stringParam(s string) *pb.InferParameter {
-	return &pb.InferParameter{ParameterChoice: &pb.InferParameter_StringParam{StringParam: s}}
-}
-
-func intParam(n int64) *pb.InferParameter {
-	return &pb.InferParameter{ParameterChoice: &pb.InferParameter_Int64Param{Int64Param: n}}
-}
-
-func boolParam(b bool) *pb.InferParameter {
-	return &pb.InferParameter{ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: b}}
-}
-
-func parameter(v any) (*pb.InferParameter, error) {
+func checkParameter(key string, v any) error {
 	switch v := v.(type) {
-	case bool:
-		return boolParam(v), nil
-	case int64:
-		return intParam(v), nil
+	case bool, int64:
 	case string:
-		return stringParam(v), nil
+		if !utf8.ValidString(v) {
+			return fmt.Errorf("%q is not UTF-8", v)
+		}
+	default:
+		return fmt.Errorf("%T cannot be sent: bool, int64 and string can", v)
 	}
-	return nil, fmt.Errorf("%T cannot be sent: bool, int64 and string can", v)
+	if !utf8.ValidString(key) {
+		return errors.New("its name is not UTF-8")
+	}
+	return nil
 }
 
 // sizes remembers how many bytes outputs took in one row, where their shapes do not tell.

@@ -91,8 +91,7 @@ func (m *Model) prepareStream(ctx context.Context, d *details, req *gpu.Request)
 func (m *Model) receive(ctx context.Context, d *details, raw []byte, take func(*gpu.Response) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also ends the stream where it is left early
-	_, conn := m.conns.pick()
-	st, err := conn.NewStream(ctx, streamDesc, pb.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(codec{}))
+	st, err := m.conns.turn().NewStream(ctx, streamDesc, pb.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(codec{}))
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type worker struct {
 	opened   bool
 	out      []sched.Item // handed over at the next flush
 	outBytes int64
-	outSince time.Time
+	outSince time.Time // of the last handing over
 
 	at   int          // operator that runs now, for attributing panics
 	cur  *block.Block // its input, borrowed
@@ -95,7 +95,7 @@ func (w *worker) do(t *task) *task {
 // forget empties the list of blocks that were handed over.
 func (w *worker) forget() {
 	clear(w.out)
-	w.out, w.outBytes = w.out[:0], 0
+	w.out, w.outBytes, w.outSince = w.out[:0], 0, time.Now()
 }
 
 func (w *worker) perform(t *task) error {
@@ -169,12 +169,9 @@ func (w *worker) put(b *block.Block) error {
 	bytes, rows := b.Bytes(), int64(b.NumRows())
 	w.stage.count.out(rows, bytes)
 	w.stage.retainForConsumers(b)
-	if len(w.out) == 0 {
-		w.outSince = time.Now()
-	}
 	w.out = append(w.out, sched.Item{Bytes: bytes, Rows: rows, Block: b})
 	w.outBytes += bytes
-	if w.outBytes >= w.run.blockBytes/2 || len(w.out) >= 64 || len(w.out)&7 == 0 && time.Since(w.outSince) > time.Millisecond {
+	if w.outBytes >= w.run.blockBytes/2 || len(w.out) >= 64 || time.Since(w.outSince) > time.Millisecond {
 		return w.handOver()
 	}
 	return nil

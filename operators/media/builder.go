@@ -17,19 +17,20 @@ type builder struct {
 	b       *block.Block
 	rows    []uint32
 	headers []imaging.Header
+	decoded int64        // pixels of the files behind the rows
 	image   imageBuilder // nil if the image column passes through
 	hash    *array.Uint64Builder
 	scores  [3]*array.Float64Builder
 	added   []string // names of the columns of hash and scores, in that order
 }
 
-// newBuilder makes a builder for at most so many rows of b.
-func newBuilder(r *runner, b *block.Block, rows int) *builder {
+// newBuilder makes a builder for rows of b, at most those of the headers.
+func newBuilder(r *runner, b *block.Block, headers []imaging.Header) *builder {
 	mem := r.rt.Allocator()
 	o := &builder{r: r, b: b}
 	if r.dest != "" {
 		at, _ := dataset.FieldIndex(r.out, r.dest)
-		o.image = newImageBuilder(mem, r.out.Field(at).Type, r.tensor, room{r.rt.BlockBytes(), rows})
+		o.image = newImageBuilder(mem, r.out.Field(at).Type, r.tensor, room{r.rt.BlockBytes(), workOf(headers)})
 	}
 	for i := range r.spec.steps {
 		switch r.spec.steps[i].img.(type) {
@@ -52,6 +53,7 @@ func (o *builder) append(row uint32, h *imaging.Header, res *imaging.Result) err
 		}
 	}
 	o.rows, o.headers = append(o.rows, row), append(o.headers, *h)
+	o.decoded += pixelsOf(h)
 	if o.hash != nil {
 		if res == nil {
 			o.hash.AppendNull()
@@ -72,8 +74,29 @@ func (o *builder) append(row uint32, h *imaging.Header, res *imaging.Result) err
 	return nil
 }
 
+// A block is also full once it holds the work of so many pixels of files, some 50 ms of decoding, and enough bytes to be worth handing on: who waits for the
+// rows, a model for one, begins with them while the next are decoded. Counting pixels, not time, a repeated call cuts its rows in the same places.
+const (
+	worthPixels = 4 << 20
+	worthBytes  = 1 << 20
+)
+
+// workOf returns how many rows from the first on have so much work.
+func workOf(headers []imaging.Header) int {
+	n, pixels := 0, int64(0)
+	for ; n < len(headers) && pixels < worthPixels; n++ {
+		pixels += pixelsOf(&headers[n])
+	}
+	return n
+}
+
+func pixelsOf(h *imaging.Header) int64 { return int64(h.Width) * int64(h.Height) }
+
 // full reports whether the block has the size that blocks should have.
 func (o *builder) full() bool {
+	if o.decoded >= worthPixels && o.image != nil && o.image.bytes() >= worthBytes {
+		return true
+	}
 	if limit := o.r.rt.BlockRows(); limit > 0 && len(o.rows) >= limit && o.image != nil {
 		return true
 	}

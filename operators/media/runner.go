@@ -110,7 +110,7 @@ func (r *runner) Process(ctx context.Context, _ int, b *block.Block, emit datase
 
 // runRows makes and emits the blocks of results.
 func (r *runner) runRows(ctx context.Context, b *block.Block, cells *cells, emit dataset.Emit) error {
-	out := newBuilder(r, b, len(r.rows.index))
+	out := newBuilder(r, b, r.rows.headers)
 	defer func() { out.discard() }()
 	for i, row := range r.rows.index {
 		if err := ctx.Err(); err != nil {
@@ -137,7 +137,7 @@ func (r *runner) runRows(ctx context.Context, b *block.Block, cells *cells, emit
 				return err
 			}
 			out.discard()
-			out = newBuilder(r, b, len(r.rows.index)-i-1)
+			out = newBuilder(r, b, r.rows.headers[i+1:])
 		}
 	}
 	return out.emit(emit)

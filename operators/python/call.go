@@ -72,7 +72,7 @@ func (o *op) call(ctx context.Context, b *block.Block, at int, f *flight) error 
 	}
 	limit := o.spec.p.Timeout
 	tctx, cancel := context.WithTimeoutCause(ctx, limit,
-		&child.Died{Text: fmt.Sprintf("the call on %d rows took longer than timeout=%v; its process was killed", b.NumRows(), limit), Kind: "timeout", Final: true})
+		&child.Died{Text: fmt.Sprintf("the call took longer than timeout=%v (rows: %d); its process was killed", limit, b.NumRows()), Kind: "timeout", Final: true})
 	defer cancel()
 	where := in.Place
 	where.N = int64(n)

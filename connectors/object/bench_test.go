@@ -44,7 +44,7 @@ func bigObject(b *testing.B, size int64, ranges int, address func(backend string
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = server.Remove(name, "big") })
-	cfg, err := fromEnv(func(string) string { return "" })
+	cfg, err := fromEnv(func(string) string { return "" }, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

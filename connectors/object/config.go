@@ -10,16 +10,18 @@ import (
 	"github.com/sluice-data/sluice/dataset"
 )
 
-// Config says how object stores are reached and read. The clouds' own variables (AWS_PROFILE, AWS_REGION, AWS_ACCESS_KEY_ID,
-// GOOGLE_APPLICATION_CREDENTIALS, STORAGE_EMULATOR_HOST, AZURE_STORAGE_ACCOUNT and so on) are read by their clients.
+// Config says how object stores are reached and read: by the environment, and by a settings file where it says nothing. The clouds' own variables
+// (AWS_REGION, AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, STORAGE_EMULATOR_HOST, AZURE_STORAGE_KEY and so on) are read by their clients.
 type Config struct {
 	S3Endpoint  string // SLUICE_S3_ENDPOINT: the address of a store that is not Amazon's, "http://localhost:9000"
 	S3PathStyle bool   // SLUICE_S3_PATH_STYLE: buckets are folders of the address; the default where an endpoint is set
 	S3Region    string // SLUICE_S3_REGION, else that of AWS
+	S3Profile   string // AWS_PROFILE: whose credentials count, unless AWS_ACCESS_KEY_ID is set
 	S3Anonymous bool   // SLUICE_S3_ANONYMOUS: requests are not signed
 	GSEndpoint  string // SLUICE_GS_ENDPOINT: the address of a store that speaks Google's protocol, "http://localhost:4443"
 	GSAnonymous bool   // SLUICE_GS_ANONYMOUS
 	AZEndpoint  string // SLUICE_AZ_ENDPOINT: the address of an account, "http://localhost:10000/NAME"; that of Azure by the account's name
+	AZAccount   string // AZURE_STORAGE_ACCOUNT
 	AZAnonymous bool   // SLUICE_AZ_ANONYMOUS
 
 	Ranges     int           // SLUICE_OBJECT_RANGES: ranges of one file that are read at the same time; 4
@@ -32,13 +34,20 @@ type Config struct {
 	UploadMany int           // SLUICE_OBJECT_UPLOADS: parts of one upload that are under way at once; 3
 }
 
-// FromEnv reads the configuration from the environment.
-func FromEnv() (Config, error) { return fromEnv(os.Getenv) }
+// FromEnv reads the configuration from the environment and the settings file.
+func FromEnv() (Config, error) {
+	file, err := loadSettings(os.Getenv)
+	if err != nil {
+		return Config{}, err
+	}
+	return fromEnv(os.Getenv, file)
+}
 
-func fromEnv(env func(string) string) (Config, error) {
-	e := envReader{get: env}
+func fromEnv(env func(string) string, file settings) (Config, error) {
+	e := envReader{get: env, file: file}
 	c := Config{
 		S3Endpoint: e.text("SLUICE_S3_ENDPOINT", ""), S3Region: e.text("SLUICE_S3_REGION", ""), S3Anonymous: e.flag("SLUICE_S3_ANONYMOUS", false),
+		S3Profile: e.text("AWS_PROFILE", ""), AZAccount: e.text("AZURE_STORAGE_ACCOUNT", ""),
 		GSEndpoint: e.text("SLUICE_GS_ENDPOINT", ""), GSAnonymous: e.flag("SLUICE_GS_ANONYMOUS", false),
 		AZEndpoint: e.text("SLUICE_AZ_ENDPOINT", ""), AZAnonymous: e.flag("SLUICE_AZ_ANONYMOUS", false),
 		Ranges: int(e.number("SLUICE_OBJECT_RANGES", 4, 1, 256)), UploadMany: int(e.number("SLUICE_OBJECT_UPLOADS", 3, 1, 64)),
@@ -51,21 +60,30 @@ func fromEnv(env func(string) string) (Config, error) {
 	return c, e.err
 }
 
-// envReader reads variables and keeps the first mistake.
+// envReader reads variables, and settings in their place, and keeps the first mistake.
 type envReader struct {
-	get func(string) string
-	err error
+	get  func(string) string
+	file settings
+	err  error
 }
 
 func (e *envReader) bad(name, value, want string) {
-	if e.err == nil {
-		e.err = dataset.Usagef("%s=%q: want %s", name, value, want)
+	if e.err != nil {
+		return
 	}
+	if strings.TrimSpace(e.get(name)) == "" {
+		e.err = dataset.Usagef("%s: %q: want %s", e.file[name].where, value, want)
+		return
+	}
+	e.err = dataset.Usagef("%s=%q: want %s", name, value, want)
 }
 
 func (e *envReader) text(name, or string) string {
 	if v := strings.TrimSpace(e.get(name)); v != "" {
 		return v
+	}
+	if s := e.file[name]; s.value != "" {
+		return s.value
 	}
 	return or
 }

@@ -33,7 +33,7 @@ func TestFromEnv(t *testing.T) {
 		{"bad size", map[string]string{"SLUICE_OBJECT_UPLOAD_PART": "1KiB"}, nil, "from 5MiB"},
 		{"bad duration", map[string]string{"SLUICE_OBJECT_STALL": "-1s"}, nil, "a duration like"},
 	} {
-		got, err := fromEnv(func(k string) string { return c.env[k] })
+		got, err := fromEnv(func(k string) string { return c.env[k] }, nil)
 		if c.want == "" {
 			if err != nil || !c.check(got) {
 				t.Errorf("%s: %+v, %v", c.name, got, err)

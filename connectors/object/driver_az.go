@@ -47,7 +47,7 @@ func clientAZ(c Config, name string) (*container.Client, error) {
 			StatusCodes: []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 				http.StatusServiceUnavailable, http.StatusGatewayTimeout}},
 	}}
-	account := os.Getenv("AZURE_STORAGE_ACCOUNT")
+	account := c.AZAccount
 	if text := os.Getenv("AZURE_STORAGE_CONNECTION_STRING"); text != "" && !c.AZAnonymous && c.AZEndpoint == "" && account == "" {
 		client, err := container.NewClientFromConnectionString(text, name, opts)
 		if err != nil {

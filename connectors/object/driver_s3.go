@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"time"
 
@@ -40,6 +41,9 @@ func openS3(ctx context.Context, c Config, name string) (*blob.Bucket, error) {
 	}
 	if c.S3Region != "" {
 		opts = append(opts, config.WithRegion(c.S3Region))
+	}
+	if c.S3Profile != "" && os.Getenv("AWS_ACCESS_KEY_ID") == "" {
+		opts = append(opts, config.WithSharedConfigProfile(c.S3Profile))
 	}
 	if c.S3Anonymous {
 		opts = append(opts, config.WithCredentialsProvider(aws.AnonymousCredentials{}))

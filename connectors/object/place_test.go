@@ -89,7 +89,7 @@ func envOf(t *testing.T, environ []string) Config {
 		k, v, _ := strings.Cut(e, "=")
 		vars[k] = v
 	}
-	cfg, err := fromEnv(func(name string) string { return vars[name] })
+	cfg, err := fromEnv(func(name string) string { return vars[name] }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,12 @@ func TestDoctorFindsONNXRuntime(t *testing.T) {
 	}
 	out, errs, code := run(t, t.TempDir(), "", "doctor")
 	line := regexp.MustCompile(`(?m)^.*ONNX Runtime.*$`)
-	if want := regexp.MustCompile(`^ok +ONNX Runtime +1\.\d+\.\d+, ` + regexp.QuoteMeta(lib) + `; for models in this process \(onnx:\)$`); code != 0 || !want.MatchString(line.FindString(out)) {
+	if want := regexp.MustCompile(`^ *ok +ONNX Runtime +1\.\d+\.\d+, ` + regexp.QuoteMeta(lib) + `; for models in this process \(onnx:\)$`); code != 0 || !want.MatchString(line.FindString(out)) {
 		t.Errorf("exit code %d, %s\n%s", code, errs, out)
 	}
 	t.Setenv("SLUICE_ONNXRUNTIME", "/nowhere/libonnxruntime.so")
 	out, errs, code = run(t, t.TempDir(), "", "doctor")
-	if l := line.FindString(out); code != 0 || !strings.HasPrefix(l, "missing") || !strings.Contains(l, "/nowhere/libonnxruntime.so") {
+	if l := line.FindString(out); code != 0 || !strings.HasPrefix(strings.TrimSpace(l), "missing  ONNX Runtime") || !strings.Contains(l, "/nowhere/libonnxruntime.so") {
 		t.Errorf("exit code %d, %s\n%s", code, errs, out)
 	}
 }

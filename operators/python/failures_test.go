@@ -122,12 +122,12 @@ func TestMistakes(t *testing.T) {
 		"null_parent":  "column '_parent' holds the numbers of input rows: there is a null",
 		"FailsToLoad":  "start testdata/udf.py:FailsToLoad: RuntimeError: no model (udf.py:",
 		"DiesToLoad":   "start testdata/udf.py:DiesToLoad: the process ended with status 5",
-		"LoadsForever": "loading takes longer than start_timeout=2s",
+		"LoadsForever": "loading takes longer than start_timeout=5s",
 	} {
 		t.Run(name, func(t *testing.T) {
 			var opts []Option
 			if name == "LoadsForever" {
-				opts = []Option{StartTimeout(2 * time.Second)}
+				opts = []Option{StartTimeout(5 * time.Second)}
 			}
 			r, _ := run(t, udf(t, name, opts...), 5, dt.Config{WantError: true})
 			if r.Err == nil || !strings.Contains(r.Err.Error(), want) {

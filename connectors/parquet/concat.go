@@ -35,28 +35,35 @@ func Concat(ctx context.Context, dst io.Writer, parts ...Part) (rows int64, err 
 	}
 	buf := make([]byte, copyBuffer)
 	for i, p := range parts {
-		m, err := meta.Read(p, p.Size)
+		m, err := meta.ReadPart(p, p.Size)
 		if err != nil {
 			return 0, fmt.Errorf("join parquet files: part %d: %w", i, err)
 		}
 		if out == nil {
-			out = &meta.Footer{FileMetaData: *m}
+			out = &meta.Footer{FileMetaData: m.FileMetaData}
 			out.RowGroups, out.NumRows = nil, 0
-		} else if err := sameSchema(&out.FileMetaData, m); err != nil {
+		} else if err := sameSchema(&out.FileMetaData, &m.FileMetaData); err != nil {
 			return 0, fmt.Errorf("join parquet files: part %d: %w", i, err)
 		}
-		for g := range m.RowGroups {
+		for g := 0; ; g++ {
+			rg, err := m.Next()
+			if err != nil {
+				return 0, fmt.Errorf("join parquet files: part %d: %w", i, err)
+			}
+			if rg == nil {
+				break
+			}
 			if out.Groups() == maxRowGroups {
 				return 0, fmt.Errorf("join parquet files: more than %d row groups, the most a file can have: write larger ones", maxRowGroups)
 			}
-			n, indexes, err := copyRowGroup(ctx, dst, at, p, &m.RowGroups[g], buf)
+			n, indexes, err := copyRowGroup(ctx, dst, at, p, rg, buf)
 			if err != nil {
 				return 0, fmt.Errorf("join parquet files: part %d, row group %d: %w", i, g, err)
 			}
-			m.RowGroups[g].Ordinal = thrift.New(int16(out.Groups()))
-			m.RowGroups[g].FileOffset = thrift.New(at)
+			rg.Ordinal = thrift.New(int16(out.Groups()))
+			rg.FileOffset = thrift.New(at)
 			at += n
-			if err := out.Add(&m.RowGroups[g], indexes); err != nil {
+			if err := out.Add(rg, indexes); err != nil {
 				return 0, fmt.Errorf("join parquet files: %w", err)
 			}
 		}

@@ -7,12 +7,13 @@
 // [File.Stats] gives the statistics of a row group to whoever prunes. [Writer]
 // encodes record batches into row groups and never holds more than it reports
 // through Buffered. [Concat] joins files by copying their row groups. Files of
-// both have page indexes, side by side in front of the footer.
+// both have page indexes, side by side in front of the footer; only row groups of
+// hundreds of columns and one page each have none.
 //
 // Under a filter, row groups are left out by their statistics and Bloom
 // filters, ranges of rows by the page index, and the filter's columns are
 // decoded before the others (prune.go, lazy.go). Row groups of very many
-// columns are read one column after the other (internal/read/staged.go).
+// columns are read some columns after the others (internal/read/staged.go).
 //
 // Types follow the ARROW:schema entry of the footer where there is one, as in
 // pyarrow: dictionaries, time zones, large and fixed-size lists and extension

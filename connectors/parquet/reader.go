@@ -34,7 +34,7 @@ type ReadOptions struct {
 	// Allocator gives all buffers. Required.
 	Allocator memory.Allocator
 	// MaxBytes and Scratch are for row groups of very many columns: where reading these side by side would take more than MaxBytes,
-	// they are decoded one after the other into a temporary file first. Without either they are read side by side.
+	// they are decoded into a temporary file first, as many at a time as MaxBytes allows. Without either they are read side by side.
 	MaxBytes int64
 	Scratch  func() (*dataset.ScratchFile, error)
 	// Check is asked now and then, while that is done, whether to go on; nil means always.
@@ -112,7 +112,7 @@ func (r *Reader) open(f *File, fields []int) (err error) {
 	if r.file, err = r.opts.Scratch(); err != nil {
 		return err
 	}
-	r.rows, err = read.OpenStaged(f.r, f.meta, f.schema, r.group, fields, r.opts.From, r.opts.To, cfg, r.file, r.opts.Check)
+	r.rows, err = read.OpenStaged(f.r, f.meta, f.schema, r.group, fields, r.opts.From, r.opts.To, cfg, r.file, r.opts.Check, r.opts.MaxBytes)
 	if err != nil {
 		r.closeFile()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/sluice-data/sluice/connectors/parquet/internal/meta"
 	"github.com/sluice-data/sluice/dataset"
 	"github.com/sluice-data/sluice/dataset/block"
 )
@@ -109,6 +110,70 @@ func TestWideTables(t *testing.T) {
 	}
 	if p.now.Load() != 0 {
 		t.Errorf("%d bytes are left", p.now.Load())
+	}
+	joinWide(t, again.Bytes())
+}
+
+// joinWide joins a file of one page a column and row group with itself and with one of several pages, and reads it again: row groups without
+// page indexes and with them are found where the footer says.
+func joinWide(t *testing.T, raw []byte) {
+	t.Helper()
+	b := wideBatch(0, 20)
+	var paged, joined bytes.Buffer
+	w, err := NewWriter(&paged, b.Schema(), WriteOptions{Allocator: memory.DefaultAllocator, PageRows: 7})
+	if err == nil {
+		err = errors.Join(w.Write(b), w.Close())
+	}
+	if err == nil {
+		_, err = Concat(t.Context(), &joined, part(raw), part(paged.Bytes()), part(raw))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(bytes.NewReader(joined.Bytes()), int64(joined.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, rows, all := f.NumRowGroups(), 0, 0
+	for g := range groups {
+		chunk := &f.meta.RowGroups[g].Columns[wideColumns-1]
+		several := g == groups/2 // the file of several pages lies in the middle
+		if chunk.OffsetIndexOffset.Valid != several || chunk.ColumnIndexOffset.Valid != several {
+			t.Fatalf("row group %d of %d: offset index %t, column index %t, want %t", g, groups, chunk.OffsetIndexOffset.Valid, chunk.ColumnIndexOffset.Valid, several)
+		}
+		if several {
+			rows = 0
+			ix, err := meta.ReadPageIndex(f.r, f.size, chunk, f.RowGroupRows(g))
+			if err != nil || ix == nil || len(ix.First) != 3 {
+				t.Fatalf("page index %+v, %v: want three pages", ix, err)
+			}
+		}
+		r, err := f.Read(g, ReadOptions{Allocator: memory.DefaultAllocator, BatchBytes: 64 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			rec, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !sameColumns(wideBatch(rows, int(rec.NumRows())), rec) {
+				t.Fatalf("row group %d: rows from %d on differ", g, rows)
+			}
+			rows += int(rec.NumRows())
+			all += int(rec.NumRows())
+			rec.Release()
+		}
+		r.Close()
+		if several {
+			rows = 0
+		}
+	}
+	if all != 2*wideRows+20 {
+		t.Errorf("%d rows, want %d", all, 2*wideRows+20)
 	}
 }
 

@@ -15,6 +15,10 @@ import (
 // maxRowGroups is the most row groups that a file can number.
 const maxRowGroups = 1<<15 - 1
 
+// unindexedColumns is the number of columns from which on a row group of one page a column has no page index: it would say what the statistics say,
+// at as many bytes as the footer has.
+const unindexedColumns = 256
+
 // parallelBytes is the least worth of rows that is spread over goroutines.
 const parallelBytes = 256 << 10
 
@@ -78,6 +82,7 @@ func (w *Writer) flush() error {
 func (w *Writer) writeChunks(rg *meta.RowGroup) (indexes []meta.Index, err error) {
 	compressed := int64(0)
 	var filters [][]byte
+	pages := 0
 	for _, c := range w.columns {
 		for _, l := range c.Leaves() {
 			out, err := l.WriteChunk(w.w, w.written)
@@ -91,7 +96,11 @@ func (w *Writer) writeChunks(rg *meta.RowGroup) (indexes []meta.Index, err error
 			rg.Columns = append(rg.Columns, out.Chunk)
 			filters = append(filters, out.Bloom)
 			indexes = append(indexes, out.Index)
+			pages = max(pages, out.Pages)
 		}
+	}
+	if pages <= 1 && len(indexes) > unindexedColumns {
+		indexes = nil
 	}
 	rg.TotalCompressedSize = thrift.New(compressed)
 	for i, b := range filters {

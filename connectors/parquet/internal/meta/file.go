@@ -34,20 +34,39 @@ var ErrEncrypted = errors.New("file is encrypted (Parquet modular encryption), w
 // Read reads and validates the footer of a file of size bytes. After it
 // returns nil, every column chunk has metadata, lies inside the file, and has
 // counts and sizes that are not negative.
-func Read(r io.ReaderAt, size int64) (m *FileMetaData, err error) {
+func Read(r io.ReaderAt, size int64) (*FileMetaData, error) {
+	footer, n, err := wholeFooter(r, size)
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeFooter(footer, n)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.validate(size); err != nil {
+		return nil, fmt.Errorf("read footer: %w", err)
+	}
+	return m, nil
+}
+
+// wholeFooter reads a footer whose structures are whole, and tells how many of its bytes they take.
+func wholeFooter(r io.ReaderAt, size int64) (footer []byte, n int, err error) {
+	if footer, err = readFooter(r, size); err != nil {
+		return nil, 0, err
+	}
+	if n, err = check(footer); err != nil {
+		return nil, 0, fmt.Errorf("read footer of %d bytes: %w", len(footer), err)
+	}
+	return footer, n, nil
+}
+
+// decodeFooter decodes a footer whose structures take n bytes.
+func decodeFooter(footer []byte, n int) (m *FileMetaData, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			m, err = nil, fmt.Errorf("read footer: malformed metadata: %v", p)
 		}
 	}()
-	footer, err := readFooter(r, size)
-	if err != nil {
-		return nil, err
-	}
-	n, err := check(footer)
-	if err != nil {
-		return nil, fmt.Errorf("read footer of %d bytes: %w", len(footer), err)
-	}
 	m = new(FileMetaData)
 	if err := thrift.NewDecoder(new(thrift.CompactProtocol).NewReaderFromBytes(footer)).Decode(m); err != nil {
 		return nil, fmt.Errorf("read footer of %d bytes: %w", len(footer), err)
@@ -57,9 +76,6 @@ func Read(r io.ReaderAt, size int64) (m *FileMetaData, err error) {
 	}
 	if n != len(footer) {
 		return nil, fmt.Errorf("read footer: metadata takes %d of the %d bytes that the file states", n, len(footer))
-	}
-	if err := m.validate(size); err != nil {
-		return nil, fmt.Errorf("read footer: %w", err)
 	}
 	return m, nil
 }
@@ -127,21 +143,32 @@ func (m *FileMetaData) validate(size int64) error {
 	rows := int64(0)
 	for g := range m.RowGroups {
 		rg := &m.RowGroups[g]
-		if len(rg.Columns) != leaves {
-			return fmt.Errorf("row group %d has %d column chunks, the schema has %d columns", g, len(rg.Columns), leaves)
+		if err := rg.validate(leaves, size); err != nil {
+			return fmt.Errorf("row group %d%w", g, err)
 		}
-		if rg.NumRows < 0 || rows+rg.NumRows < rows {
+		if rows+rg.NumRows < rows {
 			return fmt.Errorf("row group %d claims %d rows", g, rg.NumRows)
 		}
 		rows += rg.NumRows
-		for c := range rg.Columns {
-			if err := rg.Columns[c].validate(size); err != nil {
-				return fmt.Errorf("row group %d, column %d: %w", g, c, err)
-			}
-		}
 	}
 	if rows != m.NumRows {
 		return fmt.Errorf("file claims %d rows, its row groups have %d", m.NumRows, rows)
+	}
+	return nil
+}
+
+// validate checks a row group of a file of size bytes with so many leaf columns. Its errors go on after "row group 3".
+func (rg *RowGroup) validate(leaves int, size int64) error {
+	if len(rg.Columns) != leaves {
+		return fmt.Errorf(" has %d column chunks, the schema has %d columns", len(rg.Columns), leaves)
+	}
+	if rg.NumRows < 0 {
+		return fmt.Errorf(" claims %d rows", rg.NumRows)
+	}
+	for c := range rg.Columns {
+		if err := rg.Columns[c].validate(size); err != nil {
+			return fmt.Errorf(", column %d: %w", c, err)
+		}
 	}
 	return nil
 }

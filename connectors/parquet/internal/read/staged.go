@@ -30,129 +30,160 @@ func Memory(m *meta.FileMetaData, s *schema.Schema, g int, fields []int, window 
 	return n
 }
 
-// Staged reads a row group whose columns are too many to be read side by side: it first decodes one column after the other into a
-// temporary file, in pieces of as many rows as the first batch has, and then joins the pieces. It belongs to one goroutine.
+// Staged reads a row group whose columns are too many to be read side by side: it first decodes them, some at a time, into a temporary file, in
+// pieces of as many rows as the first batch has, and then joins the pieces. It belongs to one goroutine.
 type Staged struct {
-	open    func(field int) (*RowGroup, error)
-	fields  []int
-	schema  *schema.Schema
-	file    store.File
-	check   func() error
-	mem     memory.Allocator
-	columns []*stagedColumn
-	rows    int64 // left
+	open   func(fields []int) (*RowGroup, error)
+	sets   [][]int // fields that are read side by side
+	schema *schema.Schema
+	file   store.File
+	check  func() error
+	mem    memory.Allocator
+	staged []*stagedSet
+	rows   int64 // left
 }
 
-// stagedColumn is one field on disk.
-type stagedColumn struct {
+// stagedSet is some of the fields, on disk.
+type stagedSet struct {
 	pieces []store.Stored // not loaded yet
 	now    arrow.RecordBatch
 	at     int64 // rows of now that were given out
 }
 
-// OpenStaged is Open for such row groups. check is asked between columns whether to go on. The file belongs to the caller.
-func OpenStaged(r io.ReaderAt, m *meta.FileMetaData, s *schema.Schema, g int, fields []int, from, to int64, cfg Config, file store.File, check func() error) (*Staged, error) {
+// OpenStaged is Open for such row groups: it reads as many fields side by side as take most bytes. check is asked between them whether to go
+// on. The file belongs to the caller.
+func OpenStaged(r io.ReaderAt, m *meta.FileMetaData, s *schema.Schema, g int, fields []int, from, to int64, cfg Config, file store.File, check func() error, most int64) (*Staged, error) {
 	if rg := &m.RowGroups[g]; from < 0 || to > rg.NumRows || from > to {
 		return nil, fmt.Errorf("rows %d to %d are outside row group %d, which has %d", from, to, g, rg.NumRows)
 	}
-	return &Staged{
-		open:   func(field int) (*RowGroup, error) { return Open(r, m, s, g, []int{field}, from, to, cfg) },
-		fields: fields, schema: s, file: file, check: check, mem: cfg.Allocator, rows: to - from,
-	}, nil
+	st := &Staged{
+		open:   func(fields []int) (*RowGroup, error) { return Open(r, m, s, g, fields, from, to, cfg) },
+		schema: s, file: file, check: check, mem: cfg.Allocator, rows: to - from,
+	}
+	for sum := int64(0); len(fields) > 0; sum = 0 {
+		n := 0
+		for n < min(len(fields), stagedFields) {
+			if sum += Memory(m, s, g, fields[n:n+1], cfg.Window); sum > most && n > 0 {
+				break
+			}
+			n++
+		}
+		st.sets, fields = append(st.sets, fields[:n]), fields[n:]
+	}
+	return st, nil
 }
+
+// stagedFields bounds the fields that are staged together: beyond it a piece costs little more than its columns.
+const stagedFields = 32
 
 // Next reads up to n rows, as RowGroup.Next does.
 func (st *Staged) Next(n int) (arrays []arrow.Array, rows int, err error) {
 	if st.rows == 0 {
 		return nil, 0, io.EOF
 	}
-	if st.columns == nil {
-		for _, f := range st.fields {
-			c, err := st.stage(f, max(n, 1))
+	if st.staged == nil {
+		for _, fields := range st.sets {
+			set, err := st.stage(fields, max(n, 1))
 			if err != nil {
 				return nil, 0, err
 			}
-			st.columns = append(st.columns, c)
+			st.staged = append(st.staged, set)
 		}
 	}
 	least := min(int64(max(n, 1)), st.rows)
-	for _, c := range st.columns {
-		for c.now == nil || c.at == c.now.NumRows() {
-			if err := c.load(st.mem); err != nil {
+	for _, s := range st.staged {
+		if s.now == nil {
+			if err := s.load(st.mem); err != nil {
 				return nil, 0, err
 			}
 		}
-		least = min(least, c.now.NumRows()-c.at)
+		least = min(least, s.now.NumRows()-s.at)
 	}
-	arrays = make([]arrow.Array, len(st.columns))
-	for i, c := range st.columns {
-		arrays[i] = array.NewSlice(c.now.Column(0), c.at, c.at+least)
-		if c.at += least; c.at == c.now.NumRows() {
-			c.now.Release() // the slice holds the buffers
-			c.now = nil
-		}
+	for _, s := range st.staged {
+		arrays = s.take(arrays, least)
 	}
 	st.rows -= least
 	return arrays, int(least), nil
 }
 
-// stage decodes a field into the file.
-func (st *Staged) stage(field, n int) (*stagedColumn, error) {
+// take appends the next n rows of the set's fields.
+func (s *stagedSet) take(arrays []arrow.Array, n int64) []arrow.Array {
+	whole := n == s.now.NumRows()
+	for _, c := range s.now.Columns() {
+		if whole {
+			c.Retain()
+			arrays = append(arrays, c)
+		} else {
+			arrays = append(arrays, array.NewSlice(c, s.at, s.at+n))
+		}
+	}
+	if s.at += n; s.at == s.now.NumRows() {
+		s.now.Release() // the arrays hold the buffers
+		s.now = nil
+	}
+	return arrays
+}
+
+// stage decodes fields into the file.
+func (st *Staged) stage(fields []int, n int) (*stagedSet, error) {
 	if st.check != nil {
 		if err := st.check(); err != nil {
 			return nil, err
 		}
 	}
-	rg, err := st.open(field)
+	rg, err := st.open(fields)
 	if err != nil {
 		return nil, err
 	}
 	defer rg.Close()
-	fd := st.schema.Fields[field].Arrow
-	one := arrow.NewSchema([]arrow.Field{fd}, nil)
+	some := make([]arrow.Field, len(fields))
+	for i, f := range fields {
+		some[i] = st.schema.Fields[f].Arrow
+	}
+	what := fmt.Sprintf("columns %q to %q", some[0].Name, some[len(some)-1].Name)
+	one := arrow.NewSchema(some, nil)
 	disk, err := store.NewDisk(st.file, one, st.mem)
 	if err != nil {
-		return nil, fmt.Errorf("column %q: %w", fd.Name, err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	c := &stagedColumn{}
+	s := &stagedSet{}
 	for {
 		arrays, rows, err := rg.Next(n)
 		if errors.Is(err, io.EOF) {
-			return c, nil
+			return s, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 		rec := array.NewRecordBatch(one, arrays, int64(rows))
-		arrays[0].Release()
+		for _, a := range arrays {
+			a.Release()
+		}
 		piece, err := disk.Put(rec)
 		rec.Release()
 		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", fd.Name, err)
+			return nil, fmt.Errorf("%s: %w", what, err)
 		}
-		c.pieces = append(c.pieces, piece)
+		s.pieces = append(s.pieces, piece)
 	}
 }
 
-func (c *stagedColumn) load(mem memory.Allocator) (err error) {
-	if len(c.pieces) == 0 {
+func (s *stagedSet) load(mem memory.Allocator) (err error) {
+	if len(s.pieces) == 0 {
 		return io.ErrUnexpectedEOF
 	}
-	if c.now != nil {
-		c.now.Release()
-	}
-	c.now, err = c.pieces[0].Load(mem)
-	c.pieces, c.at = c.pieces[1:], 0
+	s.now, err = s.pieces[0].Load(mem)
+	s.pieces, s.at = s.pieces[1:], 0
 	return err
 }
 
 // Close releases everything but the file. It may be called more than once.
 func (st *Staged) Close() {
-	for _, c := range st.columns {
-		if c.now != nil {
-			c.now.Release()
-			c.now = nil
+	for _, s := range st.staged {
+		if s.now != nil {
+			s.now.Release()
+			s.now = nil
 		}
 	}
-	st.columns, st.rows = nil, 0
+	st.staged, st.rows = nil, 0
 }

@@ -14,6 +14,7 @@ import (
 type Chunk struct {
 	Chunk meta.ColumnChunk
 	Index meta.Index
+	Pages int    // of values
 	Bloom []byte // nil unless WantBloom was called
 }
 
@@ -62,6 +63,7 @@ func (l *Leaf) WriteChunk(w io.Writer, offset int64) (out Chunk, err error) {
 	if out.Index, err = l.pages.encode(md.DataPageOffset, l.bounds.order, l.opt.Statistics); err != nil {
 		return out, err
 	}
+	out.Pages = len(l.pages.list)
 	l.reset()
 	out.Chunk = meta.ColumnChunk{MetaData: thrift.New(md)}
 	return out, nil

@@ -95,7 +95,7 @@ test-models: need-test .venv models ## models on real servers (Triton, MLServer,
 	CGO_ENABLED=1 SLUICE_REQUIRE_MODELS=1 SLUICE_MODELS=$(CURDIR)/.cache/models SLUICE_ONNXRUNTIME=$$(ls $(CURDIR)/.cache/models/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
 		$(GO) test -tags onnx -timeout 20m ./gpu/... ./operators/infer/... ./examples/classify ./examples/lookalikes ./examples/ocr ./examples/search ./examples/voice ./examples/filetypes
 	CGO_ENABLED=1 SLUICE_ONNXRUNTIME=$$(ls $(CURDIR)/.cache/models/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*) \
-		$(GO) test -tags onnx,models -timeout 20m -run TestMemoryOfModels ./cmd/sluice
+		$(GO) test -tags onnx,models -timeout 20m -run 'TestMemoryOfModels|TestDoctorFindsONNXRuntime' ./cmd/sluice
 
 bench-models: need-test ## shared memory against inline requests on a real Triton server; photos to answers, end to end
 	@sh hack/servers/install.sh

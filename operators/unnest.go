@@ -312,7 +312,7 @@ func (e *expansion) elements(rt dataset.Runtime, from, to int) (arrow.Array, err
 	if !e.empty {
 		return block.TakeArray(rt.Allocator(), vals, items)
 	}
-	missing := array.MakeArrayOfNull(rt.Allocator(), vals.DataType(), 1)
+	missing := block.Nulls(rt.Allocator(), vals.DataType(), 1)
 	defer missing.Release()
 	schema := arrow.NewSchema([]arrow.Field{{Type: vals.DataType(), Nullable: true}}, nil)
 	recs := []arrow.RecordBatch{

@@ -126,7 +126,7 @@ func lookUp(mem memory.Allocator, a arrow.ArrayData) (arrow.ArrayData, error) {
 	defer values.Release()
 	have := array.MakeFromData(values)
 	defer have.Release()
-	null := array.MakeArrayOfNull(mem, have.DataType(), 1)
+	null := block.Nulls(mem, have.DataType(), 1)
 	defer null.Release()
 	both, err := block.MergeArrays(mem, []arrow.Array{have, null})
 	if err != nil {

@@ -277,7 +277,7 @@ func (r *sourceReader) completeAs(schema *arrow.Schema, b arrow.RecordBatch) (ar
 		case r.isPath(want.Name):
 			cols = append(cols, constant(alloc, r.cur.File.Path, n))
 		case len(at) == 0:
-			cols = append(cols, array.MakeArrayOfNull(alloc, want.Type, n))
+			cols = append(cols, block.Nulls(alloc, want.Type, n))
 		case arrow.TypeEqual(b.Column(at[0]).DataType(), want.Type):
 			c := b.Column(at[0])
 			c.Retain()

@@ -203,7 +203,7 @@ func (g *gather) structs(dt arrow.DataType, fields int) (*array.Data, error) {
 // slow gathers types that have no kernel, by joining slices of neighbouring rows.
 func (g *gather) slow() (*array.Data, error) {
 	if len(g.rows) == 0 {
-		a := array.MakeArrayOfNull(g.mem, g.src[0].DataType(), 0)
+		a := Nulls(g.mem, g.src[0].DataType(), 0)
 		return g.keep(a), nil
 	}
 	var parts []arrow.Array

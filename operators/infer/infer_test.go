@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -18,6 +19,7 @@ import (
 	"github.com/sluice-data/sluice/dataset/datasettest/arraytest"
 	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/gpu/gputest"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 var nan = math.NaN()
@@ -136,6 +138,31 @@ func TestInfer(t *testing.T) {
 			t.Errorf("failures are %q", got)
 		}
 	})
+}
+
+// TestHangCostsTwoTimeouts has a row hang its model: the rows of its request are asked one by one, not in halves that each wait for the time-out.
+func TestHangCostsTwoTimeouts(t *testing.T) {
+	var hung, asked atomic.Int64
+	slow := double(func(x float32) error {
+		if x == 13 {
+			hung.Add(1)
+			return fmt.Errorf("%w: %w", gpu.ErrRequest, &child.Died{Text: "it took longer than 61s", Kind: "timeout", Final: true})
+		}
+		return nil
+	})
+	e := engine{"a": gputest.New(t, doubler("m"), func(ctx context.Context, req *gpu.Request) ([]gpu.Tensor, error) {
+		asked.Add(1)
+		return slow(ctx, req)
+	})}
+	mem := arraytest.NewMemory(t)
+	spec := mustInfer(t, e, Params{Model: "fake://a/m", Columns: []string{"x", "->", "y"}, Running: Running{Batch: 8}})
+	got := dt.Run(t, mem, spec, dt.Config{}, dt.FromJSON(t, mem, numbers, rowsOf(1, 2, 3, 4, 13, 6, 7, 8)))
+	if s, want := rendered(got), "0:2 1:4 2:6 3:8 5:12 6:14 7:16"; s != want || len(got.Failures) != 1 || dataset.ClassOf(got.Failures[0].Err) != "timeout" {
+		t.Errorf("rows are %s, want %s, failures %v", s, want, got.Causes())
+	}
+	if hung.Load() != 2 || asked.Load() != 9 {
+		t.Errorf("%d of %d requests hung, want 2 of 9", hung.Load(), asked.Load())
+	}
 }
 
 // TestInferEqualRowsAskOnce counts the rows that the model saw.

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-data/sluice/gpu"
 	"github.com/sluice-data/sluice/operators/infer/internal/pool"
 	"github.com/sluice-data/sluice/operators/infer/internal/prep"
+	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
 // answer is what became of one question: a row of a result, or an error.
@@ -105,7 +106,7 @@ type work struct {
 
 var requestID atomic.Int64
 
-// ask has questions answered, in one request or, where one of them may be at fault, in halves.
+// ask has questions answered, in one request or, where one of them may be at fault, in parts.
 func (w *work) ask(ctx context.Context, qs []*question, rows []prep.Row, assigned func()) error {
 	before := len(w.answers)
 	err := w.pool.Do(ctx, func(ctx context.Context, m gpu.Model, enter func(context.Context) error) error {
@@ -124,11 +125,14 @@ func (w *work) ask(ctx context.Context, qs []*question, rows []prep.Row, assigne
 		}
 		return nil
 	}
-	half := len(qs) / 2
-	if err := w.ask(ctx, qs[:half], rows[:half], assigned); err != nil {
-		return err
+	part := child.Part(len(qs), fail)
+	for from := 0; from < len(qs); from += part {
+		to := min(from+part, len(qs))
+		if err := w.ask(ctx, qs[from:to], rows[from:to], assigned); err != nil {
+			return err
+		}
 	}
-	return w.ask(ctx, qs[half:], rows[half:], assigned)
+	return nil
 }
 
 // try makes the request ready, has the model work, and reads the answers.

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-data/sluice/operators/internal/child"
 )
 
-// try calls the function on b, which begins at row at of the flight's batch, and on its halves if it fails. again says that the process has died on
+// try calls the function on b, which begins at row at of the flight's batch, and on parts of it if it fails. again says that the process has died on
 // the same rows before.
 func (o *op) try(ctx context.Context, b *block.Block, at int, f *flight, again bool) {
 	err := o.call(ctx, b, at, f)
@@ -50,12 +50,11 @@ func (o *op) try(ctx context.Context, b *block.Block, at int, f *flight, again b
 		if crashed {
 			o.log.Warn("python process died", "rows", n, "cause", d.Text)
 		}
-		for _, half := range []struct{ from, n int }{{0, n / 2}, {n / 2, n - n/2}} {
-			if f.err == nil {
-				part := b.Slice(half.from, half.n)
-				o.try(ctx, part, at+half.from, f, false)
-				part.Release()
-			}
+		size := child.Part(n, err)
+		for from := 0; from < n && f.err == nil; from += size {
+			part := b.Slice(from, min(size, n-from))
+			o.try(ctx, part, at+from, f, false)
+			part.Release()
 		}
 	}
 }
@@ -73,7 +72,7 @@ func (o *op) call(ctx context.Context, b *block.Block, at int, f *flight) error 
 	}
 	limit := o.spec.p.Timeout
 	tctx, cancel := context.WithTimeoutCause(ctx, limit,
-		&child.Died{Text: fmt.Sprintf("the call on %d rows took longer than timeout=%v; its process was killed", b.NumRows(), limit), Kind: "timeout", Final: true})
+		&child.Died{Text: fmt.Sprintf("the call took longer than timeout=%v (rows: %d); its process was killed", limit, b.NumRows()), Kind: "timeout", Final: true})
 	defer cancel()
 	where := in.Place
 	where.N = int64(n)

@@ -5,7 +5,7 @@
 // back as they were given are not written at all. Control messages go over a socket pair; nothing listens and nothing is pickled.
 //
 // One instance of the operator owns the pool and has calls in flight with Runtime.Async, two for each process, so that the next batch is encoded while one is
-// computed. What fails is halved until the rows that make it fail are found, whether the function raised, hung, or took its process with it. Processes are
+// computed. What fails is divided until the rows that make it fail are found, whether the function raised, hung, or took its process with it. Processes are
 // started as memory and work allow, restarted with growing waits when they die, and end with us: by the kernel on Linux, by a closed pipe elsewhere.
 //
 // What the engine must know before anything runs, above all the columns that come out, the class says in attributes that a short process reads at plan time

@@ -82,7 +82,7 @@ var Def = dataset.Define(dataset.Def{
 	Help: "The class is made once in each host process, with args as keyword arguments; its __call__ or process gets a batch and returns columns: a record batch, a table, or " +
 		"a dict of arrays, numpy arrays or lists. They are added to the row, in place of columns of the same names. The module needs pyarrow and nothing of ours. Which columns it " +
 		"returns it says in an attribute, schema = {\"score\": \"float64\"}, or schema= does. A generator gives pairs (number of the input row, new row); a parameter called row " +
-		"gets one row as a dict. A batch that fails is halved until the rows that make it fail are found, also when the process crashes or hangs. Print goes to the log. docs/python.md has " +
+		"gets one row as a dict. A batch that fails is divided until the rows that make it fail are found, also when the process crashes or hangs. Print goes to the log. docs/python.md has " +
 		"all of it.",
 	Example: "python scorer:Scorer columns=text args=\"model:small\" processes=4",
 }, defaults, func(p Params) (dataset.Spec, error) {

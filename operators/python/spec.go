@@ -3,6 +3,7 @@ package python
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -62,7 +63,8 @@ func (*spec) Holds() string                { return "streams" }
 // NotFusible implements dataset.NotFusible: the pool is the stage.
 func (*spec) NotFusible() bool { return true }
 
-// Params tells what the rows that come out depend on. Code is the version that the class states, or the hash of its module.
+// Params tells what the rows that come out depend on. Code is the version that the class states, or the hash of its module. The environment is what venv= names:
+// other versions of packages may give other rows. That of SLUICE_PYTHON, which each machine has its own of, is not told.
 func (s *spec) Params() any {
 	out := struct {
 		Target  string   `json:"target"`
@@ -72,7 +74,11 @@ func (s *spec) Params() any {
 		Only    bool     `json:"only,omitempty"`
 		Takes   string   `json:"takes,omitempty"`
 		Args    Args     `json:"args,omitempty"`
-	}{s.p.Target, "", s.p.Schema, s.p.Columns, !s.p.Keep, s.p.Takes, s.p.Args}
+		Venv    string   `json:"venv,omitempty"`
+	}{s.p.Target, "", s.p.Schema, s.p.Columns, !s.p.Keep, s.p.Takes, s.p.Args, ""}
+	if s.p.Venv != "" {
+		out.Venv = filepath.ToSlash(filepath.Clean(s.p.Venv))
+	}
 	if a, err := s.about(); err == nil { // Check reports the error
 		out.Code = a.Code
 	}

@@ -113,7 +113,7 @@ func (r *reader) block(rec arrow.RecordBatch, runs []block.Run) (*block.Block, e
 			cols = append(cols, c)
 			continue
 		}
-		cols = append(cols, array.MakeArrayOfNull(r.rt.Allocator(), f.Type, n))
+		cols = append(cols, block.Nulls(r.rt.Allocator(), f.Type, n))
 	}
 	if have != int(rec.NumCols()) {
 		return nil, fmt.Errorf("read %s: internal error: the file gave the column %q, which was not wanted", r.cur.File.Path, rec.ColumnName(have))

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/sluice-data/sluice/connectors/parquet/internal/schema"
+	"github.com/sluice-data/sluice/dataset/block"
 )
 
 // field is a schema field with the readers of its columns.
@@ -261,7 +262,7 @@ func (v *listLevels) pad(mem memory.Allocator, off []int32, size int, child arro
 		if set {
 			parts = append(parts, array.NewSlice(values, int64(off[i]), int64(off[j])))
 		} else {
-			parts = append(parts, array.MakeArrayOfNull(mem, child.DataType(), (j-i)*size))
+			parts = append(parts, block.Nulls(mem, child.DataType(), (j-i)*size))
 		}
 		i = j
 	}

@@ -12,6 +12,8 @@ import (
 type Tokenizer struct {
 	model     model
 	normal    normalizer
+	early     added // tokens that are found in the text
+	late      added // in the normalized text
 	split     func(string) []string
 	before    []int64 // special tokens around a text
 	after     []int64
@@ -55,6 +57,7 @@ type file struct {
 	Padding *struct {
 		PadID int64 `json:"pad_id"`
 	} `json:"padding"`
+	AddedTokens   []addedFile     `json:"added_tokens"`
 	Normalizer    *normalizerFile `json:"normalizer"`
 	PreTokenizer  *kind           `json:"pre_tokenizer"`
 	PostProcessor *processorFile  `json:"post_processor"`
@@ -166,6 +169,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	if t.split, err = f.PreTokenizer.build(f.Model.Type); err != nil {
 		return nil, err
 	}
+	t.finders(f.AddedTokens, f.Model.Vocab)
 	if f.PostProcessor != nil {
 		if err := t.frame(f.PostProcessor); err != nil {
 			return nil, err
@@ -213,7 +217,8 @@ func (t *Tokenizer) frame(p *processorFile) error {
 	return nil
 }
 
-// Encode appends the tokens of a text to dst, at most limit of them, special ones included; 0 means no limit.
+// Encode appends the tokens of a text to dst, at most limit of them, special ones included; 0 means no limit. Special and added tokens that the text has, as in
+// "Paris is the [MASK] of France.", are those tokens, as in the library.
 func (t *Tokenizer) Encode(dst []int64, text string, limit int) []int64 {
 	from := len(dst)
 	dst = append(dst, t.before...)
@@ -222,12 +227,22 @@ func (t *Tokenizer) Encode(dst []int64, text string, limit int) []int64 {
 		room = max(0, limit-len(t.before)-len(t.after))
 	}
 	body := len(dst)
-	for _, w := range t.split(t.normal.apply(text, room)) {
-		dst = t.model.tokens(dst, w)
-		if len(dst)-body >= room {
-			dst = dst[:body+room]
-			break
+	special := func(id int64) bool {
+		dst = append(dst, id)
+		return len(dst)-body < room
+	}
+	words := func(s string) bool {
+		for _, w := range t.split(s) {
+			dst = t.model.tokens(dst, w)
+			if len(dst)-body >= room {
+				return false
+			}
 		}
+		return true
+	}
+	t.early.divide(atMost(text, room), func(s string) bool { return t.late.divide(t.normal.apply(s), words, special) }, special)
+	if len(dst)-body > room {
+		dst = dst[:body+room]
 	}
 	dst = append(dst, t.after...)
 	if limit > 0 && len(dst)-from > limit {

@@ -46,13 +46,71 @@ func TestTokensAreThoseOfTheLibrary(t *testing.T) {
 	}
 }
 
+// TestSpecialTokens compares what becomes of special and added tokens in texts with what the library gives (testdata/special.py).
+func TestSpecialTokens(t *testing.T) {
+	data, err := os.ReadFile("testdata/special.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		File   string
+		Added  []any
+		Prefix bool `json:"prefix_space"`
+		Texts  []struct {
+			Text string
+			IDs  []int64
+		}
+	}
+	if err := json.Unmarshal(data, &cases); err != nil || len(cases) != 5 {
+		t.Fatal(len(cases), err)
+	}
+	for _, c := range cases {
+		name := "testdata/" + c.File
+		if c.File == "minilm" {
+			name = modelsFolder() + "/minilm.tokenizer.json"
+		}
+		data, err := os.ReadFile(name)
+		if err != nil && c.File == "minilm" && os.Getenv("SLUICE_REQUIRE_MODELS") == "" {
+			t.Log("make models fetches the vocabulary: ", err)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file map[string]any
+		if err := json.Unmarshal(data, &file); err != nil {
+			t.Fatal(err)
+		}
+		have, _ := file["added_tokens"].([]any)
+		file["added_tokens"] = append(have, c.Added...)
+		if c.Prefix {
+			file["pre_tokenizer"].(map[string]any)["add_prefix_space"] = true
+		}
+		if data, err = json.Marshal(file); err != nil {
+			t.Fatal(err)
+		}
+		tok, err := Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range c.Texts {
+			if got := tok.Encode([]int64{}, x.Text, tok.MaxTokens); !slices.Equal(got, x.IDs) {
+				t.Errorf("%s with %d added: tokens of %q are %v, want %v", c.File, len(c.Added), x.Text, got, x.IDs)
+			}
+		}
+	}
+}
+
+func modelsFolder() string {
+	if dir := os.Getenv("SLUICE_MODELS"); dir != "" {
+		return dir
+	}
+	return "../../../../.cache/models"
+}
+
 // TestMiniLM compares with the real vocabulary, where make models has put it.
 func TestMiniLM(t *testing.T) {
-	dir := os.Getenv("SLUICE_MODELS")
-	if dir == "" {
-		dir = "../../../../.cache/models"
-	}
-	tok, err := Load(dir + "/minilm.tokenizer.json")
+	tok, err := Load(modelsFolder() + "/minilm.tokenizer.json")
 	if err != nil {
 		if os.Getenv("SLUICE_REQUIRE_MODELS") != "" {
 			t.Fatal(err)

@@ -103,11 +103,16 @@ func (f *normalizerFile) build() (normalizer, error) {
 // longText bounds what of a text is looked at, by the tokens that are wanted: a token is no longer than that, blanks included, in any text that people write.
 const longText = 256
 
-// apply normalizes as much of the text as can matter for so many tokens.
-func (n normalizer) apply(text string, tokens int) string {
+// atMost is as much of the text as can matter for so many tokens.
+func atMost(text string, tokens int) string {
 	if tokens < len(text)/longText {
 		text = strings.ToValidUTF8(text[:tokens*longText], "")
 	}
+	return text
+}
+
+// apply normalizes a text.
+func (n normalizer) apply(text string) string {
 	if n == (normalizer{}) {
 		return text
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/big"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -68,6 +70,8 @@ func ordered(lo, hi any) bool {
 		return bytes.Compare(a, hi.([]byte)) <= 0
 	case time.Time:
 		return !a.After(hi.(time.Time))
+	case *big.Rat:
+		return a.Cmp(hi.(*big.Rat)) <= 0
 	}
 	return true
 }
@@ -90,6 +94,9 @@ func rawBounds(st *meta.Statistics, fd *schema.Field) (lo, hi []byte, ok bool) {
 // when it has none.
 func boundValue(b []byte, fd *schema.Field) any {
 	c := fd.Column
+	if d, ok := fd.Storage.(arrow.DecimalType); ok {
+		return decimalBound(b, c, d.GetScale())
+	}
 	var n int64
 	switch c.Physical {
 	case format.Boolean:
@@ -121,6 +128,33 @@ func boundValue(b []byte, fd *schema.Field) any {
 		return nil
 	}
 	return intBound(n, fd.Storage)
+}
+
+// maxScale is that of the widest decimals.
+const maxScale = 76
+
+// decimalBound reads an unscaled integer: little endian as an integer, else big endian. Byte arrays of any length have none: they may be cut.
+func decimalBound(b []byte, c *schema.Column, scale int32) any {
+	if scale < -maxScale || scale > maxScale {
+		return nil
+	}
+	be := slices.Clone(b)
+	switch {
+	case c.Physical == format.Int32 && len(b) == 4, c.Physical == format.Int64 && len(b) == 8:
+		slices.Reverse(be)
+	case c.Physical == format.FixedLenByteArray && len(b) == c.TypeLength && len(b) > 0:
+	default:
+		return nil
+	}
+	n := new(big.Int).SetBytes(be)
+	if be[0]&0x80 != 0 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(be))))
+	}
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(scale, -scale))), nil)
+	if scale < 0 {
+		return new(big.Rat).SetInt(n.Mul(n, unit))
+	}
+	return new(big.Rat).SetFrac(n, unit)
 }
 
 func floatBound(b []byte, phys format.Type) any {

@@ -9,8 +9,12 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/arrow/decimal256"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	apq "github.com/apache/arrow-go/v18/parquet"
+
+	"github.com/sluice-data/sluice/dataset/expr"
 )
 
 // TestStats checks the statistics of our writer and of the oracle's through
@@ -89,4 +93,50 @@ func TestCutBounds(t *testing.T) {
 	if st, _ := f.Stats(0, "x"); st.Min != nil || st.Max != nil {
 		t.Errorf("a maximum that cannot be cut gave %+v", st)
 	}
+}
+
+// TestDecimalBounds asks whether bounds of decimals exclude what they should and nothing else: of our files and of arrow-go's, as integers and as
+// bytes.
+func TestDecimalBounds(t *testing.T) {
+	s := fields("a", &arrow.Decimal128Type{Precision: 9, Scale: 2}, "b", &arrow.Decimal128Type{Precision: 18, Scale: 2},
+		"c", &arrow.Decimal128Type{Precision: 30, Scale: 2}, "d", &arrow.Decimal256Type{Precision: 60, Scale: 2})
+	rb := array.NewRecordBuilder(memory.NewGoAllocator(), s)
+	for _, v := range []int64{110, -150, 225} {
+		for i := range 3 {
+			rb.Field(i).(*array.Decimal128Builder).Append(decimal128.FromI64(v))
+		}
+		rb.Field(3).(*array.Decimal256Builder).Append(decimal256.FromI64(v))
+	}
+	b := rb.NewRecordBatch()
+	for name, raw := range map[string][]byte{
+		"ours": ourWrite(t, b, WriteOptions{}), "ours, pages": ourWrite(t, b, WriteOptions{PageRows: 1}),
+		"arrow-go as integers": pqWrite(t, b, apq.NewWriterProperties(apq.WithStoreDecimalAsInteger(true))), "arrow-go": pqWrite(t, b, apq.NewWriterProperties()),
+	} {
+		f, err := Open(bytes.NewReader(raw), int64(len(raw)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, col := range []string{"a", "b", "c", "d"} {
+			for cond, want := range map[string]bool{
+				"> 2.25": false, ">= 2.25": true, "< -1.5": false, "<= -1.5": true, "== 1.1": true, "== 3": false, "> 2": true, "< -2": false, "!= 0": true,
+			} {
+				e := mustParse(t, col+" "+cond)
+				if got := e.MayMatch(func(c string) (expr.ColumnStats, bool) { return f.Stats(0, c) }); got != want {
+					t.Errorf("%s: %s %s may match: %t, want %t", name, col, cond, got, want)
+				}
+			}
+		}
+		if left, _, kept := f.pageRanges(0, mustParse(t, "c > 2 and d > 2"), func(odd string) { t.Error(odd) }); name == "ours, pages" && (kept != 1 || left[0] != rowRange{2, 3}) {
+			t.Errorf("%s: rows %v are left", name, left)
+		}
+	}
+}
+
+func mustParse(t *testing.T, text string) *expr.Expr {
+	t.Helper()
+	e, err := expr.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }

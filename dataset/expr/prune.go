@@ -3,12 +3,13 @@ package expr
 import (
 	"bytes"
 	"math"
+	"math/big"
 	"strings"
 	"time"
 )
 
 // ColumnStats is what is known of one column of a row group or file. Min and Max bound the values that are not null:
-// int64, uint64, float64, string, []byte, bool, or time.Time for timestamps and dates; nil if unknown. Bounds may be
+// int64, uint64, float64, *big.Rat for decimals, string, []byte, bool, or time.Time for timestamps and dates; nil if unknown. Bounds may be
 // wider than the values (truncated strings), never narrower, except that NaN may lie above Max unless NoNaN says that
 // there is none: formats such as Parquet leave NaN out of their statistics.
 type ColumnStats struct {
@@ -208,6 +209,11 @@ func orderStats(a, b any) (int, bool) {
 	case time.Time:
 		y, ok := b.(time.Time)
 		return x.Compare(y), ok
+	case *big.Rat:
+		if _, ok := b.(*big.Rat); !ok && !isNumber(b) {
+			return 0, false
+		}
+		return orderRat(x, b, true), true
 	case float64:
 		if math.IsNaN(x) { // a NaN in statistics says nothing
 			return 0, false

@@ -46,6 +46,9 @@ func checkOracle(t *testing.T, dir, text string, comment string, size int64) {
 	for _, rec := range want {
 		columns = max(columns, len(rec))
 	}
+	if int64(columns)*int64(len(text))/size > 1<<18 { // every split makes every column: thousands of splits of thousands of columns only take long
+		return
+	}
 	var names []string
 	for i := range columns {
 		names = append(names, fmt.Sprintf("c%d:string", i))

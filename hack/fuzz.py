@@ -1,11 +1,11 @@
 """Runs fuzz targets of the module, one after the other, and says how many CPU seconds and executions each got.
 
-    python3 hack/fuzz.py [--time 60] [--cpu MINUTES] [--parallel N] [--only REGEX] [--log FILE]
+    python3 hack/fuzz.py [--time 60] [--cpu MINUTES] [--parallel N] [--only REGEX] [--page FILE]
 
 --time     wall seconds of one turn of a target
---cpu      take turns until every target has had so many CPU minutes, those of the log included
+--cpu      take turns until every target has had so many CPU minutes, those of the table included
 --only     of "folder target" names
---log      a row a turn: folder, target, CPU seconds, executions, result; what is there already counts for --cpu
+--page     the Markdown page between whose marks the table of all runs is kept: CPU seconds and executions of every target
 
 A target whose turn fails gets no more turns; go leaves its input under testdata/fuzz. Exit status 1 says that one failed.
 The corpus that a target has gathered is kept in .cache/fuzz, so that later turns and runs go on from it.
@@ -60,22 +60,41 @@ def turn(binary, folder, name, seconds, parallel):
     return cpu, executions, "passed" if done.returncode == 0 else "FAILED"
 
 
+class Table:
+    """What every target had in all runs, between two marks of a Markdown page; a row each, with CPU seconds and executions."""
+
+    MARK = "<!-- fuzzing -->\n"
+    HEAD = "| target | CPU seconds | executions |\n|---|---|---|\n"
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    def read(self):
+        """The counts of the page."""
+        rows = re.findall(r"^\| `(\S+) (\w+)` \| ([\d,]+) \| ([\d,]+) \|$", self.path.read_text(), re.M)
+        return {(folder, name): (int(cpu.replace(",", "")), int(n.replace(",", ""))) for folder, name, cpu, n in rows}
+
+    def add(self, target, cpu, executions):
+        """Adds a turn to the page."""
+        counts = self.read()
+        had = counts.get(target, (0, 0))
+        counts[target] = (had[0] + round(cpu), had[1] + executions)
+        rows = "".join(f"| `{f} {t}` | {c:,} | {n:,} |\n" for (f, t), (c, n) in sorted(counts.items()))
+        before, _, after = self.path.read_text().split(self.MARK)
+        self.path.write_text(before + self.MARK + self.HEAD + rows + self.MARK + after)
+
+
 def main():
     ask = argparse.ArgumentParser()
     ask.add_argument("--time", type=int, default=60)
     ask.add_argument("--cpu", type=float, default=0)
     ask.add_argument("--parallel", type=int, default=1)
     ask.add_argument("--only", default="")
-    ask.add_argument("--log", default=".cache/fuzz/log.tsv")
+    ask.add_argument("--page", default="docs/reliability.md")
     given = ask.parse_args()
 
-    log = pathlib.Path(given.log)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    used = collections.Counter()
-    for line in log.read_text().splitlines() if log.exists() else []:
-        folder, name, cpu, _, _ = line.split("\t")
-        used[folder, name] += float(cpu)
-
+    table = Table(given.page)
+    used = collections.Counter({target: cpu for target, (cpu, _) in table.read().items()})
     open_targets = targets(given.only)
     binaries = {folder: build(folder) for folder in sorted({folder for folder, _ in open_targets})}
     failed = {target for target in open_targets if binaries[target[0]] is None}
@@ -87,10 +106,8 @@ def main():
                 continue
             cpu, executions, result = turn(binaries[folder], folder, name, given.time, given.parallel)
             used[folder, name] += cpu
-            row = f"{folder}\t{name}\t{cpu:.0f}\t{executions}\t{result}"
-            print(row, flush=True)
-            with log.open("a") as out:
-                out.write(row + "\n")
+            table.add((folder, name), cpu, executions)
+            print(f"{folder}\t{name}\t{cpu:.0f}\t{executions}\t{result}", flush=True)
             if result != "passed":
                 failed.add((folder, name))
             elif given.cpu:
